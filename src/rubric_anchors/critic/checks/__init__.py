@@ -1,0 +1,14 @@
+"""The checks that ship with the package. Importing this registers them; `docs/checks.md` lists them with their options."""
+
+from rubric_anchors.critic.checks import (
+    characters,
+    counts,
+    languages,
+    lexical,
+    markup,
+    prose,
+    repeating,
+    tone,
+)
+
+__all__ = ["characters", "counts", "languages", "lexical", "markup", "prose", "repeating", "tone"]

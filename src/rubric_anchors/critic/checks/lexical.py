@@ -1,0 +1,181 @@
+"""Checks on given words and phrases. How they may be written: `rubric_anchors.critic.phrases`."""
+
+from collections import Counter
+from functools import cached_property
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from rubric_anchors.critic.answer import Answer
+from rubric_anchors.critic.base import Check, Finding
+from rubric_anchors.critic.checks.options import Amount, Listed, Place, falling, finding, number
+from rubric_anchors.critic.checks.registry import check
+from rubric_anchors.critic.fold import fold
+from rubric_anchors.critic.phrases import PhraseSet
+from rubric_anchors.critic.text import TextView
+
+Phrases = Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+def _places(entries: PhraseSet, view: TextView, passages: bool) -> list[Place]:
+    hits = entries.passages(view) if passages else entries.find(view)
+    return [(f"found {entries.entries[hit.phrase]!r}", hit.start, hit.end) for hit in hits]
+
+
+@check("contains")
+class Contains(Listed):
+    """How much of the wanted is there. `all`: the mean over the entries of min(count / at_least, 1); `any`: that of the
+    total count."""
+
+    mode: Literal["all", "any"] = "all"
+    """Whether every entry is wanted, or any of them will do."""
+    at_least: Annotated[int, Field(ge=1)] = 1
+    """How many times: each entry under `all`, all together under `any`."""
+
+    def decide(self, answer: Answer) -> Finding:
+        entries = self.entries.entries
+        counts = Counter(hit.phrase for hit in self.entries.find(answer.view))
+        if self.mode == "any":
+            total = len(self.entries.passages(answer.view))
+            value, note = min(total / self.at_least, 1.0), f"found {total} times, wanted {self.at_least}"
+        else:
+            value = sum(min(counts[index] / self.at_least, 1.0) for index in range(len(entries))) / len(entries)
+            missing = [entry for index, entry in enumerate(entries) if counts[index] < self.at_least]
+            note = f"missing: {', '.join(map(repr, missing[:8]))}" if missing else f"all {len(entries)} found"
+        return finding(value, note, answer.view, _places(self.entries, answer.view, False))
+
+
+@check("avoids")
+class Avoids(Listed):
+    """1 where none of the words or phrases is there. Overlapping hits count once."""
+
+    per: Amount = 0.0
+    """How many hits in 100 words give 0, with a straight line from 1 at none; answers under 100 words count as 100.
+    0: one hit is enough."""
+
+    def decide(self, answer: Answer) -> Finding:
+        places = _places(self.entries, answer.view, True)
+        rate = len(places) / answer.view.hundreds
+        note = f"{len(places)} found, {number(rate)} in 100 words" if places else "none found"
+        return finding(falling(rate, self.per), note, answer.view, places)
+
+
+class _AtAnEnd(Check):
+    """A check on how an answer begins or ends."""
+
+    phrases: Phrases
+    """Any of these will do."""
+    partial: bool = False
+    """Whether a phrase of which only some words, from the outside, are right counts by their share."""
+
+    @field_validator("phrases")
+    @classmethod
+    def _readable(cls, phrases: tuple[str, ...]) -> tuple[str, ...]:
+        PhraseSet(phrases)
+        return phrases
+
+    @cached_property
+    def views(self) -> tuple[TextView, ...]:
+        return tuple(TextView(phrase) for phrase in self.phrases)
+
+
+@check("starts_with")
+class StartsWith(_AtAnEnd):
+    """1 where the answer begins with one of the phrases, opening marks such as quotation marks or `#` aside."""
+
+    @cached_property
+    def entries(self) -> PhraseSet:
+        return PhraseSet([f"^{phrase.removeprefix('^')}" for phrase in self.phrases])
+
+    def decide(self, answer: Answer) -> Finding:
+        places = _places(self.entries, answer.view, True)
+        if places or not self.partial:
+            return finding(float(bool(places)), "it begins so" if places else "it begins otherwise", answer.view, places)
+        seen = answer.view.atoms.folded
+        share = max(_shared(seen[: len(v.atoms.folded)], v.atoms.folded) for v in self.views)
+        return finding(share, f"{number(share)} of the words it should begin with")
+
+
+@check("ends_with")
+class EndsWith(_AtAnEnd):
+    """1 where the answer ends with one of the phrases, closing marks aside."""
+
+    @cached_property
+    def entries(self) -> PhraseSet:
+        return PhraseSet([f"{phrase.removesuffix('$')}$" for phrase in self.phrases])
+
+    def decide(self, answer: Answer) -> Finding:
+        places = _places(self.entries, answer.view, True)
+        if places or not self.partial:
+            return finding(float(bool(places)), "it ends so" if places else "it ends otherwise", answer.view, places)
+        seen = answer.view.atoms.folded[::-1]
+        share = max(_shared(seen[: len(v.atoms.folded)], v.atoms.folded[::-1]) for v in self.views)
+        return finding(share, f"{number(share)} of the words it should end with")
+
+
+def _shared(seen: list[str], wanted: list[str]) -> float:
+    """The share of `wanted` that `seen` goes along with from its start."""
+    same = 0
+    for one, other in zip(seen, wanted, strict=False):
+        if one != other:
+            break
+        same += 1
+    return same / max(len(wanted), 1)
+
+
+@check("paragraph_starts")
+class ParagraphStarts(Check):
+    """1 where paragraph number `paragraph` begins with one of the phrases; 0 too where there is no such paragraph."""
+
+    phrases: Phrases
+    """Any of these will do."""
+    paragraph: Annotated[int, Field(ge=1)] = 1
+    """Which paragraph, from 1."""
+
+    @cached_property
+    def entries(self) -> PhraseSet:
+        return PhraseSet([f"^{phrase.removeprefix('^')}" for phrase in self.phrases])
+
+    def decide(self, answer: Answer) -> Finding:
+        paragraphs = answer.view.paragraphs
+        if len(paragraphs) < self.paragraph:
+            return finding(0.0, f"there are {len(paragraphs)} paragraphs, no number {self.paragraph}")
+        span = paragraphs[self.paragraph - 1]
+        hits = self.entries.find(TextView(answer.view.slice(span)))
+        place = ("begins so" if hits else "begins otherwise", span.start, min(span.start + 80, span.end))
+        return finding(float(bool(hits)), f"paragraph {self.paragraph} {place[0]}", answer.view, [place])
+
+
+@check("one_of")
+class OneOf(Check):
+    """1 where the whole answer is one of the texts, apart from case, spaces and marks around it."""
+
+    texts: Phrases
+    """The allowed answers."""
+
+    def decide(self, answer: Answer) -> Finding:
+        seen = _bare(answer.view)
+        matches = [text for text in self.texts if _bare(TextView(text)) == seen]
+        return finding(float(bool(matches)), f"it is {matches[0]!r}" if matches else f"none of {len(self.texts)} texts")
+
+
+def _bare(view: TextView) -> str:
+    return " ".join(fold(view.norm).split()).strip(" .!?\"'“”*`_")
+
+
+@check("postscript")
+class Postscript(Check):
+    """1 where the last paragraphs or lines hold a postscript with words after its marker."""
+
+    marker: Annotated[str, Field(min_length=1)] = "P.S."
+    """How the postscript begins."""
+
+    def decide(self, answer: Answer) -> Finding:
+        wanted = fold(self.marker).replace(" ", "")
+        view = answer.view
+        for number_from_end, line in enumerate(reversed(view.lines)):
+            text = fold(view.slice(line).lstrip(" *_#>")).replace(" ", "")
+            if text.startswith(wanted) and number_from_end < len(view.lines) - 1:
+                words = view.words_in(view.paragraphs[0]._replace(start=line.start, end=line.end))
+                return finding(float(len(words) > 1), "a postscript", view, [("postscript", line.start, line.end)])
+        return finding(0.0, f"no line begins with {self.marker!r}")

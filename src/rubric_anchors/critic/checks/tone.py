@@ -1,0 +1,141 @@
+"""Checks on tone, English: concrete or abstract, a person's or an assistant's."""
+
+import re
+from collections import Counter
+from functools import cached_property, lru_cache
+from typing import Annotated, Final
+
+from pydantic import Field, field_validator
+
+from rubric_anchors.critic.answer import Answer
+from rubric_anchors.critic.base import Check, Finding
+from rubric_anchors.critic.checks.characters import emoji_in
+from rubric_anchors.critic.checks.options import Amount, Place, Positive, falling, finding, number
+from rubric_anchors.critic.checks.registry import check
+from rubric_anchors.critic.phrases import PhraseSet
+from rubric_anchors.critic.wordlists import word_list
+
+TONE_LISTS: Final = (
+    "assistant_boilerplate",
+    "stock_openers",
+    "stock_closers",
+    "stock_metaphors",
+    "hedges",
+    "flattery",
+    "self_praise",
+)
+# Distances are bounded, so that the time is linear.
+_NOT_BUT = re.compile(
+    r"\b(?:is|are|was|were|it['’]s|that['’]s|this is|[a-z]{2,12}n['’]t|not)\s(?:not\s)?(?:just|only|merely|simply)\s[^.!?\n;]{1,80}?"
+    r"(?:[,;—–-]\s?|\.\s)(?:but|it['’]s|it is|they['’]re|they are|that['’]s|we['’]re)\b",
+    re.IGNORECASE,
+)
+_DASHES = re.compile(r"—|(?<=\s)–(?=\s)|(?<=\w)--(?=\w)")
+_DASHES_FREE: Final = 1.0
+"""Dashes in 100 words that people use too."""
+
+
+@lru_cache(maxsize=1)
+def _concrete() -> frozenset[str]:
+    return frozenset(word_list("concrete_words"))
+
+
+@lru_cache(maxsize=1)
+def _abstract() -> frozenset[str]:
+    return frozenset(word_list("abstract_words"))
+
+
+@lru_cache(maxsize=65536)
+def _known_as(word: str, abstract: bool) -> str:
+    """The entry of the concrete or the abstract list that `word` is a form of, or an empty string."""
+    known = _abstract() if abstract else _concrete()
+    return next((form for form in _forms(word.partition("'")[0]) if form in known), "")
+
+
+def _forms(word: str) -> list[str]:
+    """`word`, and what it may be a plural, past or -ing form of."""
+    forms = [word]
+    if word.endswith("ies") or word.endswith("ied"):
+        forms.append(word[:-3] + "y")
+    if word.endswith("ves"):
+        forms += [word[:-3] + "f", word[:-3] + "fe"]
+    if word.endswith("s") and len(word) > 3:
+        forms += [word[:-1], word[:-2]] if word.endswith("es") else [word[:-1]]
+    for ending in ("ed", "ing"):
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) > 2:
+            forms += [stem, stem + "e"]
+            if stem[-1] == stem[-2]:
+                forms.append(stem[:-1])
+    return forms
+
+
+@check("concreteness")
+class Concreteness(Check):
+    """How far the answer speaks of things seen, heard, touched and done: concrete and sensory words in 100 words less abstract
+    ones, over `per`, held to 0..1. English, by our own word lists. Answers under 100 words are taken at their own length, but
+    for at least 20."""
+
+    per: Positive = 12.0
+    """How many concrete words, net of abstract ones, in 100 words give 1."""
+    abstract: Amount = 1.0
+    """How much an abstract word takes away; 0 ignores them."""
+    most: Annotated[int, Field(ge=1)] = 2
+    """How many times one word counts at most: saying `stone` twenty times makes nothing more concrete."""
+
+    def decide(self, answer: Answer) -> Finding:
+        view = answer.view
+        times: Counter[str] = Counter()
+        places: list[Place] = []
+        abstract = 0
+        for word, span in zip(view.folded, view.words, strict=True):
+            if form := _known_as(word, False):
+                times[form] += 1
+                if times[form] <= self.most:
+                    places.append((word, *span))
+            elif _known_as(word, True):
+                abstract += 1
+        hundreds = max(len(view.words), 20) / 100.0
+        net = (len(places) - self.abstract * abstract) / hundreds
+        note = f"{len(places)} concrete and {abstract} abstract words, net {number(net)} in 100"
+        return finding(net / self.per, note, view, places)
+
+
+@check("ai_tone")
+class AiTone(Check):
+    """1 where nothing sounds like an assistant. Falls with the hits in 100 words: phrases of the tone lists, `not just this but
+    that`, each emoji, and each dash beyond one in 100 words. English. Answers under 100 words count as 100."""
+
+    per: Positive = 3.0
+    """How many hits in 100 words give 0."""
+    lists: Annotated[tuple[str, ...], Field(min_length=1)] = TONE_LISTS
+    """Names of shipped lists."""
+
+    @field_validator("lists")
+    @classmethod
+    def _known(cls, lists: tuple[str, ...]) -> tuple[str, ...]:
+        for name in lists:
+            word_list(name)
+        return lists
+
+    @cached_property
+    def entries(self) -> PhraseSet:
+        return _phrases(self.lists)
+
+    def decide(self, answer: Answer) -> Finding:
+        view = answer.view
+        entries = self.entries.entries
+        places: list[Place] = [(entries[hit.phrase], hit.start, hit.end) for hit in self.entries.passages(view)]
+        places += [("not this but that", *found.span()) for found in _NOT_BUT.finditer(view.norm)]
+        places += emoji_in(view)
+        dashes = [("dash", *found.span()) for found in _DASHES.finditer(view.norm)]
+        surplus = max(len(dashes) - _DASHES_FREE * view.hundreds, 0.0)
+        rate = (len(places) + surplus) / view.hundreds
+        note = f"{number(rate)} hits in 100 words" if rate else "nothing found"
+        shown = sorted(places + (dashes if surplus else []), key=lambda place: place[1])
+        return finding(falling(rate, self.per), note, view, shown)
+
+
+@lru_cache(maxsize=32)
+def _phrases(lists: tuple[str, ...]) -> PhraseSet:
+    return PhraseSet([entry for name in lists for entry in word_list(name)])

@@ -1,0 +1,58 @@
+"""What each line of a text is: prose, or one of Markdown's kinds."""
+
+import re
+from typing import Final, Literal, NamedTuple
+
+LineKind = Literal["blank", "prose", "heading", "bullet", "number", "table", "fence", "code", "quote", "rule"]
+
+_HEADING = re.compile(r"[ \t]*+#{1,6}[ \t]++(?=\S)")
+_BULLET = re.compile(r"[ \t]*+[-*+•‣◦▪●∙][ \t\u3000]++(?=\S)")
+_NUMBER = re.compile(r"[ \t]*+(?:\(?(?:\d{1,3}|[A-Za-z])\)[ \t]++|\d{1,3}\.[ \t]++|\d{1,3}[、．][ \t]*+)(?=\S)")
+_QUOTE = re.compile(r"[ \t]*+>[ \t>]*+")
+FENCES: Final = ("```", "~~~")
+
+
+class Line(NamedTuple):
+    """Characters start..end of the normal text, without the line's end; `body` is where the words after a mark begin."""
+
+    kind: LineKind
+    start: int
+    end: int
+    body: int
+
+
+def read_lines(text: str) -> list[Line]:
+    """The lines of `text` (LF line ends). A fence that is never closed makes all that follows code."""
+    lines: list[Line] = []
+    start, fence = 0, ""
+    for content in text.split("\n"):
+        end = start + len(content)
+        stripped = content.strip()
+        if stripped.startswith(FENCES) and (not fence or stripped.startswith(fence)):
+            lines.append(Line("fence", start, end, end))
+            fence = "" if fence else stripped[:3]
+        elif fence:
+            lines.append(Line("code", start, end, start))
+        else:
+            kind, body = _kind(content, stripped)
+            lines.append(Line(kind, start, end, start + body))
+        start = end + 1
+    return lines
+
+
+def _kind(content: str, stripped: str) -> tuple[LineKind, int]:
+    if not stripped:
+        return "blank", 0
+    if stripped[0] in "-*_" and len(stripped) >= 3 and not set(stripped) - {stripped[0], " "}:
+        return "rule", len(content)
+    if found := _HEADING.match(content):
+        return "heading", found.end()
+    if found := _BULLET.match(content):
+        return "bullet", found.end()
+    if found := _NUMBER.match(content):
+        return "number", found.end()
+    if stripped[0] == "|" and stripped[-1] == "|" and len(stripped) > 1:
+        return "table", 0
+    if found := _QUOTE.match(content):
+        return "quote", found.end()
+    return "prose", 0

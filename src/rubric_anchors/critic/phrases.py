@@ -1,0 +1,204 @@
+"""Finding words and phrases as a reader would: whole words, whatever their case, width, markup or line breaks.
+
+How a phrase is written:
+
+    testament to        these words in a row; spaces and hyphens between words match each other
+    as an * model       `*` by itself is any one word
+    tapestr*            `*` at the end of a word is any ending
+    ^certainly          only at the start of the answer
+    let me know$        only at its end
+    Sure!   10/10   C++ punctuation that is written must be there
+    —                   an entry without letters or digits is found as it stands
+
+The work is linear in the text: phrases are looked up by their first word.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from rubric_anchors.critic.text import TextView
+
+ANY: Final = "zqanywordqz"
+_ANY_MARK = re.compile(r"(?<!\S)\*(?!\S)")
+_APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'", "‘": "'"})
+_OPEN_GAP = re.compile(r"(?:_|[^\w.!?。！？]){1,8}")
+_CLITICS: Final = frozenset({"s", "m", "re", "ve", "ll", "d"})
+# Korean particles are written onto the noun: a noun with one of them is still that word.
+_PARTICLES: Final = frozenset(
+    "은 는 이 가 을 를 의 에 로 와 과 도 만 나 께 랑 야 아 이나 으로 에서 에게 한테 까지 부터 처럼 보다 마다 조차 이랑 라도 "
+    "이라도 에는 에도 에서는 에게는 으로는 로는 이라는 라는 이다 입니다".split()
+)
+_PARTICLE_LENGTHS: Final = tuple(sorted({len(particle) for particle in _PARTICLES}))
+
+
+class Hit(NamedTuple):
+    """Entry `phrase` (its index) stands at characters start..end of the view's normal text."""
+
+    phrase: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Phrase:
+    atoms: tuple[str, ...]
+    endings: tuple[bool, ...]
+    """For each atom, whether any ending may follow."""
+    gaps: tuple[str | None, ...]
+    """Between atoms: None where any blank or hyphen will do, else the text that must stand there."""
+    lead: str
+    trail: str
+    at_start: bool
+    at_end: bool
+
+    @classmethod
+    def read(cls, text: str) -> "_Phrase":
+        body = text.strip()
+        at_start = body.startswith("^") and len(body) > 1
+        at_end = body.endswith("$") and len(body) > 1
+        view = TextView(_ANY_MARK.sub(ANY, body[at_start : len(body) - at_end].strip()))
+        folded, starts, ends = view.atoms
+        if not folded:
+            return cls((), (), (), _plain(view.norm), "", at_start, at_end)
+        if folded[0] == ANY:
+            raise ValueError(f"a phrase cannot begin with `*`: {text!r}")
+        between = [view.norm[end:start] for end, start in zip(ends, [*starts[1:], len(view.norm)], strict=True)]
+        endings = tuple(gap.startswith("*") for gap in between)
+        rest = [gap.removeprefix("*") for gap in between]
+        gaps = tuple(None if gap.strip(" -\t\n") == "" and gap else _plain(gap) for gap in rest[:-1])
+        return cls(tuple(folded), endings, gaps, _plain(view.norm[: starts[0]]), _plain(rest[-1]), at_start, at_end)
+
+
+class PhraseSet:
+    """Words or phrases, ready to be found. Raises ValueError for an empty entry or one that begins with `*`."""
+
+    def __init__(self, entries: Sequence[str]) -> None:
+        self.entries = tuple(entries)
+        if any(not entry.strip() for entry in entries):
+            raise ValueError("an empty word or phrase matches everything: remove it")
+        self._phrases = [_Phrase.read(entry) for entry in entries]
+
+    @cached_property
+    def _by_first(self) -> dict[str, list[int]]:
+        """Indices of phrases by their first atom; those with a free ending under the atom and `*`."""
+        table: dict[str, list[int]] = {}
+        for index, phrase in enumerate(self._phrases):
+            if phrase.atoms:
+                table.setdefault(phrase.atoms[0] + "*" * phrase.endings[0], []).append(index)
+        return table
+
+    @cached_property
+    def _prefix_lengths(self) -> tuple[int, ...]:
+        return tuple(sorted({len(p.atoms[0]) for p in self._phrases if p.atoms and p.endings[0]}))
+
+    def find(self, view: TextView) -> list[Hit]:
+        """Every place of every entry, by place; hits of different entries may overlap, of one entry they do not."""
+        free_from = [0] * len(self._phrases)
+        hits = []
+        for hit in sorted(self._all(view), key=lambda hit: (hit.start, hit.end)):
+            if hit.start >= free_from[hit.phrase]:
+                hits.append(hit)
+                free_from[hit.phrase] = hit.end
+        return hits
+
+    def passages(self, view: TextView) -> list[Hit]:
+        """The places found, overlaps joined: what a reader would count."""
+        joined: list[Hit] = []
+        for hit in self.find(view):
+            if joined and hit.start < joined[-1].end:
+                last = joined[-1]
+                longer = hit if hit.end - hit.start > last.end - last.start else last
+                joined[-1] = Hit(longer.phrase, last.start, max(last.end, hit.end))
+            else:
+                joined.append(hit)
+        return joined
+
+    def _all(self, view: TextView) -> Iterator[Hit]:
+        for index, phrase in enumerate(self._phrases):
+            if not phrase.atoms:
+                yield from _literal(index, phrase, view.norm)
+        if not self._by_first:
+            return
+        for at, atom in enumerate(view.atoms.folded):
+            for key in self._keys(atom):
+                for index in self._by_first.get(key, ()):
+                    if (place := _match(self._phrases[index], view, at)) is not None:
+                        yield Hit(index, *place)
+
+    def _keys(self, atom: str) -> Iterator[str]:
+        yield atom
+        for length in self._prefix_lengths:
+            if length > len(atom):
+                break
+            yield atom[:length] + "*"
+        if "가" <= atom[0] <= "힣":
+            yield from _stems(atom)
+
+
+def _match(phrase: _Phrase, view: TextView, at: int) -> tuple[int, int] | None:
+    folded, starts, ends = view.atoms
+    count = len(phrase.atoms)
+    if at + count > len(folded) or (phrase.at_start and at > 0) or (phrase.at_end and at + count < len(folded)):
+        return None
+    norm = view.norm
+    for step in range(count):
+        wanted, seen = phrase.atoms[step], folded[at + step]
+        if wanted not in (seen, ANY) and not (phrase.endings[step] and seen.startswith(wanted)):
+            if step < count - 1 or wanted not in _stems(seen):
+                return None
+        if step < count - 1:
+            gap, needed = norm[ends[at + step] : starts[at + step + 1]], phrase.gaps[step]
+            if needed is None:
+                if not _OPEN_GAP.fullmatch(gap) or "\n\n" in gap:
+                    return None
+            elif _plain(gap) != needed:
+                return None
+    start, end = starts[at], ends[at + count - 1]
+    if phrase.lead and _plain(norm[max(start - len(phrase.lead), 0) : start]) != phrase.lead:
+        return None
+    if phrase.trail and _plain(norm[end : end + len(phrase.trail)]) != phrase.trail:
+        return None
+    if _inside_a_contraction(view, at, at + count, phrase):
+        return None
+    return start - len(phrase.lead), end + len(phrase.trail)
+
+
+def _inside_a_contraction(view: TextView, first: int, after: int, phrase: _Phrase) -> bool:
+    """`can` is not in `can't`, nor `s` in `it's`; but `dog` is in `dog's` and `I` in `I'm`."""
+    folded, starts, ends = view.atoms
+    if not phrase.trail and after < len(folded) and folded[after] not in _CLITICS:
+        if starts[after] == ends[after - 1] + 1 and view.norm[ends[after - 1]].translate(_APOSTROPHES) == "'":
+            # An elided article (l'été, d'accord) is no contraction of what follows it.
+            return len(folded[after - 1]) > 2
+    if not phrase.lead and first > 0 and (folded[first] in _CLITICS or folded[first] == "t"):
+        return starts[first] == ends[first - 1] + 1 and view.norm[ends[first - 1]].translate(_APOSTROPHES) == "'"
+    return False
+
+
+def _literal(index: int, phrase: _Phrase, norm: str) -> Iterator[Hit]:
+    needle, text = phrase.lead, norm.translate(_APOSTROPHES)
+    if phrase.at_start or phrase.at_end:
+        left, right = len(text) - len(text.lstrip()), len(text.rstrip())
+        if (not phrase.at_start or text.startswith(needle, left)) and (not phrase.at_end or text.endswith(needle, 0, right)):
+            start = left if phrase.at_start else right - len(needle)
+            yield Hit(index, start, start + len(needle))
+        return
+    at = text.find(needle)
+    while at >= 0:
+        yield Hit(index, at, at + len(needle))
+        at = text.find(needle, at + len(needle))
+
+
+def _stems(atom: str) -> list[str]:
+    """A Korean word without a particle, in each way it can be cut."""
+    if not "가" <= atom[-1:] <= "힣":
+        return []
+    return [atom[:-n] for n in _PARTICLE_LENGTHS if n < len(atom) and atom[-n:] in _PARTICLES]
+
+
+def _plain(text: str) -> str:
+    """Straight apostrophes, and each run of blanks as one space."""
+    return re.sub(r"\s+", " ", text.translate(_APOSTROPHES))

@@ -1,0 +1,92 @@
+"""Where sentences end. Rules for scripts with and without spaces, abbreviations and initials of English, quotations."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rubric_anchors.critic.layout import Line
+
+# Closing marks may stand between the end of a sentence and the space after it.
+CLOSERS: Final = "\"'”’»)\\]}*_」』）】"
+WIDE_ENDS: Final = "。！？｡।॥؟۔።։။"
+NARROW_ENDS: Final = ".!?…‽"
+_END = re.compile(
+    rf"(?<![{NARROW_ENDS}])[{NARROW_ENDS}]++[{CLOSERS}]*+(?=\s|\Z)|(?<![{WIDE_ENDS}])[{WIDE_ENDS}]++[{CLOSERS}]*+"
+)
+_FINISHED = re.compile(rf"[{NARROW_ENDS}{WIDE_ENDS}][{CLOSERS}]*+\Z")
+_TITLES: Final = frozenset("mr mrs ms mx dr prof st rev hon gen col lt sgt capt messrs mt ft vs fig eq cf".split())
+_SOFT: Final = frozenset("etc inc ltd co corp approx al dept est no vol ed eds pp jan feb aug sept oct nov dec".split())
+_TIMES: Final = ("a.m", "p.m")
+_LAST_WORD = re.compile(r"[^\s(\[\"“]{1,16}\Z")
+_INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]\Z")
+
+
+def split_sentences(text: str, lines: Sequence[Line]) -> Iterator[tuple[int, int]]:
+    """(start, end) of each sentence of `text`, blanks trimmed; a stretch without letter or digit joins the one before."""
+    for start, end in _units(text, lines):
+        open_span: tuple[int, int] | None = None
+        at = start
+        for stop in (*_stops(text, start, end), end):
+            left, right = _trimmed(text, at, stop)
+            at = stop
+            if left >= right:
+                continue
+            if open_span and not any(character.isalnum() for character in text[left:right]):
+                open_span = (open_span[0], right)
+                continue
+            if open_span:
+                yield open_span
+            open_span = (left, right)
+        if open_span and any(character.isalnum() for character in text[open_span[0] : open_span[1]]):
+            yield open_span
+
+
+def finished(sentence: str) -> bool:
+    """Whether a sentence ends with a terminal mark, closing quotation marks and brackets aside."""
+    return _FINISHED.search(sentence[-64:].rstrip()) is not None
+
+
+def _units(text: str, lines: Sequence[Line]) -> Iterator[tuple[int, int]]:
+    """Stretches that no sentence crosses: runs of prose lines, and each heading, list item and table row by itself."""
+    run: tuple[int, int] | None = None
+    for line in lines:
+        if line.kind in ("prose", "quote"):
+            run = (run[0] if run else line.body, line.end)
+            continue
+        if run:
+            yield run
+            run = None
+        if line.kind in ("heading", "bullet", "number", "table"):
+            yield line.body, line.end
+    if run:
+        yield run
+
+
+def _stops(text: str, start: int, end: int) -> Iterator[int]:
+    for found in _END.finditer(text, start, end):
+        mark = text[found.start()]
+        if mark in WIDE_ENDS or not _goes_on(text, found.start(), found.end(), end):
+            yield found.end()
+
+
+def _goes_on(text: str, mark: int, after: int, end: int) -> bool:
+    """Whether the sentence goes on after the mark at `mark`: abbreviations, initials, speech inside a sentence."""
+    following = text[after : min(after + 16, end)].lstrip()[:1]
+    marks = text[mark:after]
+    if following.islower() and (len(marks) > 1 and marks[-1] in "\"”'’»" or marks[0] == "…" or marks.startswith("...")):
+        return True
+    if marks != ".":
+        return False
+    found = _LAST_WORD.search(text[max(mark - 16, 0) : mark])
+    word = found[0] if found else ""
+    if _INITIALS.search(word):
+        return following.islower() or word.lower() not in _TIMES
+    if len(word) == 1 and word.isupper() and word != "I":
+        return following.isupper()
+    lower = word.lower()
+    return (lower in _TITLES and not following.islower()) or (lower in _SOFT and following.islower())
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    piece = text[start:end]
+    return start + len(piece) - len(piece.lstrip()), end - len(piece) + len(piece.rstrip())

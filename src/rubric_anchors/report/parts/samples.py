@@ -1,0 +1,131 @@
+"""Answers before and after, side by side, each with its scorecard and the way to its reward."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import JsonValue
+
+from rubric_anchors.critic.answer import without_reasoning
+from rubric_anchors.report.figures import Fall, waterfall
+from rubric_anchors.report.text import Passage, as_float, passages
+from rubric_anchors.rubric.model import Criterion, Rubric
+from rubric_anchors.runs.folder import RunFolder
+from rubric_anchors.runs.records import SamplePair, SampleSide
+
+SHOWN: Final = 60
+"""Pairs on the page; the rest stay in samples.json, and the page says so."""
+OPEN: Final = 4
+"""Pairs whose scorecards start unfolded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    key: str
+    value: float | None
+    tier: int | None
+    means: str
+    """What the tier says, where the rubric is at hand."""
+    critic: str
+    notes: tuple[str, ...]
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    name: str
+    delta: float
+    note: str
+    fall: Fall
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    title: str
+    reward: float | None
+    passages: tuple[Passage, ...]
+    verdicts: tuple[Verdict, ...]
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    prompt_id: str
+    family: str
+    prompt: str
+    change: float | None
+    sides: tuple[Side, Side]
+    open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    pairs: tuple[Pair, ...]
+    left_out: int
+
+
+def samples(run: RunFolder) -> Samples:
+    criteria = criteria_by_key(run.rubrics())
+    pairs = run.samples()
+    return Samples(
+        pairs=tuple(_pair(pair, criteria, index < OPEN) for index, pair in enumerate(pairs[:SHOWN])),
+        left_out=max(0, len(pairs) - SHOWN),
+    )
+
+
+def criteria_by_key(rubrics: Sequence[Rubric]) -> dict[str, Criterion]:
+    """Criteria as verdicts name them: by `rubric/key`, and by `key` alone where one rubric has it."""
+    found = {f"{rubric.id}/{criterion.key}": criterion for rubric in rubrics for criterion in rubric.criteria}
+    plain = [criterion.key for rubric in rubrics for criterion in rubric.criteria]
+    for rubric in rubrics:
+        found.update({each.key: each for each in rubric.criteria if plain.count(each.key) == 1})
+    return found
+
+
+def _pair(pair: SamplePair, criteria: Mapping[str, Criterion], is_open: bool) -> Pair:
+    before, after = pair.before.reward, pair.after.reward
+    return Pair(
+        prompt_id=pair.prompt_id,
+        family=pair.family,
+        prompt=pair.prompt,
+        change=after - before if after is not None and before is not None else None,
+        sides=(_side("Before", pair.before, criteria), _side("After", pair.after, criteria)),
+        open=is_open,
+    )
+
+
+def _side(title: str, side: SampleSide, criteria: Mapping[str, Criterion]) -> Side:
+    deltas = [as_float(item.get("delta")) or 0.0 for item in side.contributions]
+    return Side(
+        title=title,
+        reward=side.reward,
+        passages=passages(side.response, side.verdicts, len(side.response) - len(without_reasoning(side.response))),
+        verdicts=tuple(_verdict(key, verdict, criteria.get(key)) for key, verdict in side.verdicts.items()),
+        steps=tuple(
+            Step(str(item.get("step", "")), delta, str(item.get("note", "")), fall)
+            for item, delta, fall in zip(side.contributions, deltas, waterfall(deltas), strict=True)
+        ),
+    )
+
+
+def _verdict(key: str, verdict: JsonValue, criterion: Criterion | None) -> Verdict:
+    seen = verdict if isinstance(verdict, dict) else {}
+    tier, evidence, cause = seen.get("tier"), seen.get("evidence"), seen.get("cause")
+    place = tier if isinstance(tier, int) else None
+    known = criterion is not None and place is not None and 0 <= place < len(criterion.tiers)
+    notes = (
+        [str(item["note"]) for item in evidence if isinstance(item, dict) and item.get("note")]
+        if isinstance(evidence, list)
+        else []
+    )
+    return Verdict(
+        key=key,
+        value=as_float(seen.get("value")),
+        tier=place,
+        means=criterion.tiers[place].means if criterion is not None and place is not None and known else "",
+        critic=str(seen.get("critic", "")),
+        notes=tuple(dict.fromkeys(notes)),
+        cause=f"{cause.get('code', 'unknown')}: {cause.get('detail', '')}".rstrip(": ")
+        if isinstance(cause, dict)
+        else "",
+    )

@@ -1,0 +1,98 @@
+"""Several rubrics on one answer: their rewards as a weighted mean, and every veto of one holds for all."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rubric_anchors.aggregate import Plan
+from rubric_anchors.rubric.outcome import (
+    Cause,
+    Contribution,
+    Judged,
+    Outcome,
+    Scorecard,
+    Scored,
+    Step,
+    Unscored,
+)
+
+STEPS: Final[tuple[Step, ...]] = ("weighted", "saturation", "interaction", "shape")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one rubric says of the answer."""
+
+    name: str
+    weight: float
+    """Not negative; 0: only its vetoes count."""
+    plan: Plan
+    card: Scorecard
+    outcome: Outcome
+
+
+def combine(parts: Sequence[Part]) -> Outcome:
+    """The joint outcome. Ours.
+
+    With w the weights scaled to sum 1 and m the rubrics' rewards before their vetoes: sum(w m), then times every factor
+    that fired, then at most the lowest cap that fired. (Taking the vetoed rewards into the mean instead would let a
+    second rubric buy back half of what a veto took.) One rubric alone is passed through as it is. Unscored by one
+    rubric is Unscored: what it would have said, a veto for one, is not known.
+    """
+    if len(parts) == 1:
+        return parts[0].outcome
+    scored: list[tuple[Part, Scored]] = []
+    for part in parts:
+        if isinstance(part.outcome, Unscored):
+            cause = part.outcome.cause
+            return Unscored(Cause(cause.kind, cause.code, f"{part.name}: {cause.detail}".rstrip(": ")))
+        scored.append((part, part.outcome))
+    total = math.fsum(part.weight for part in parts)
+    steps = [
+        Contribution(step, part.weight / total * item.delta, f"{part.name}: {item.note}")
+        for step in STEPS
+        for part, outcome in scored
+        if part.weight > 0
+        for item in outcome.contributions
+        if item.step == step
+    ]
+    before = math.fsum(item.delta for item in steps)
+    reward, notes, any_veto = min(max(before, 0.0), 1.0), [], False
+    effects = [_effect(part, outcome) for part, outcome in scored]
+    for (part, outcome), (factor, cap) in zip(scored, effects, strict=True):
+        vetoes = [item for item in outcome.contributions if item.step == "veto"]
+        any_veto = any_veto or bool(vetoes)
+        reward *= factor
+        if factor < 1.0 or cap is not None:
+            notes += [f"{part.name}: {item.note}" for item in vetoes]
+    reward = min([reward, *(cap for _, cap in effects if cap is not None)])
+    if any_veto:
+        steps.append(Contribution("veto", reward - before, "; ".join(notes) or "no veto fires"))
+    return Scored(reward, tuple(steps))
+
+
+def _effect(part: Part, outcome: Scored) -> tuple[float, float | None]:
+    """(product of the factors, lowest of the caps or None) of the vetoes that fired in one rubric.
+
+    A veto's criterion that the answer kept from being judged counts as fired, as it does inside the rubric.
+    """
+    factor, caps = 1.0, []
+    for line in part.plan.vetoes:
+        verdict = part.card.verdicts[line.at]
+        if isinstance(verdict, Judged):
+            fires = verdict.value < line.line if line.side == "below" else verdict.value > line.line
+        else:
+            fires = line.possible
+        if fires and line.cap is not None:
+            caps.append(line.cap)
+        elif fires:
+            factor *= line.factor
+    broken = any(
+        not isinstance(verdict, Judged) and matters
+        for verdict, matters in zip(part.card.verdicts, part.plan.matters, strict=True)
+    )
+    if broken and outcome.reward == 0.0:
+        # The rubric gives 0 to what cannot be judged: a veto by policy, which holds for all like any other.
+        caps.append(0.0)
+    return factor, min(caps) if caps else None

@@ -1,0 +1,136 @@
+"""Answers in, marks out: critics in batches, a rubric at a time, then arithmetic."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rubric_anchors.aggregate import Plan, aggregate
+from rubric_anchors.core.errors import DataError, InputError, SetupError
+from rubric_anchors.critic.answer import Answer
+from rubric_anchors.critic.base import Critic, Tools
+from rubric_anchors.critic.build import build_critics
+from rubric_anchors.reward.combine import Part, combine
+from rubric_anchors.reward.marks import Marks
+from rubric_anchors.rubric.model import Rubric
+from rubric_anchors.rubric.outcome import Cause, Outcome, Scorecard, Unjudged, Verdict
+
+__all__ = ["Marks", "Scorer"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A rubric with its critics and its plan."""
+
+    rubric: Rubric
+    plan: Plan
+    critics: tuple[Critic, ...]
+
+    def judge(self, answers: Sequence[Answer]) -> list[tuple[Scorecard, Outcome]]:
+        verdicts: list[dict[str, Verdict]] = [{} for _ in answers]
+        for critic in self.critics:
+            for found, row in zip(verdicts, _judged(critic, answers), strict=True):
+                found.update(zip(critic.keys, row, strict=True))
+        cards = [
+            Scorecard(self.rubric.content_id, self.rubric.keys, tuple(found[key] for key in self.rubric.keys))
+            for found in verdicts
+        ]
+        return [(card, aggregate(self.plan, card)) for card in cards]
+
+
+class Scorer:
+    """Scores answers by rubrics.
+
+    `rubrics`: name to rubric; critics are made at once, so that what a rubric asks for and cannot have is said now, and models
+    are loaded at the first answer. `weights`: name to the rubric's share in the mean where several judge one answer (1 where
+    not named; 0: only its vetoes count).
+    """
+
+    def __init__(self, rubrics: Mapping[str, Rubric], tools: Tools, weights: Mapping[str, float] | None = None) -> None:
+        self._tools = tools
+        self._weights = dict(weights or {})
+        for name, weight in self._weights.items():
+            if not (math.isfinite(weight) and weight >= 0):
+                raise InputError(f"the weight of rubric {name!r} must be finite and not negative; seen {weight}")
+        self._ready: dict[str, _Ready] = {}
+        for name, rubric in rubrics.items():
+            self.add(name, rubric)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._ready
+
+    def add(self, name: str, rubric: Rubric) -> None:
+        """Make `rubric` known under `name`. Raises RubricError or SetupError for what it asks for and cannot have."""
+        self._ready[name] = _Ready(rubric, Plan.compile(rubric), tuple(build_critics(rubric, self._tools)))
+
+    def forget(self, name: str) -> None:
+        """The opposite of `add`."""
+        self._ready.pop(name, None)
+
+    def keys(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The keys that marks by these rubrics have, in order."""
+        several = len(names) > 1
+        return tuple(f"{name}/{key}" if several else key for name in names for key in self._ready[name].rubric.keys)
+
+    def score(self, answers: Sequence[Answer], rubric_ids: Sequence[tuple[str, ...]]) -> list[Marks]:
+        """The marks of each answer by the rubrics named for it, in order.
+
+        The same answer to the same prompt is judged once; each rubric's critics see all its answers in one batch. Raises
+        DataError for an answer without a rubric or with an unknown one, SetupError where a model cannot be had.
+        """
+        if len(answers) != len(rubric_ids):
+            raise InputError(f"{len(answers)} answers and {len(rubric_ids)} tuples of rubric ids; one an answer is needed")
+        for names in dict.fromkeys(rubric_ids):
+            self._refuse_unusable(names)
+        # One object for equal answers, so that checks of several rubrics share what was read of it.
+        same: dict[Answer, Answer] = {}
+        asked = [(same.setdefault(answer, answer), names) for answer, names in zip(answers, rubric_ids, strict=True)]
+        of_rubric: dict[str, dict[Answer, None]] = {}
+        for answer, names in asked:
+            for name in names:
+                of_rubric.setdefault(name, {})[answer] = None
+        judged = {
+            name: dict(zip(group, self._ready[name].judge(list(group)), strict=True)) for name, group in of_rubric.items()
+        }
+        made: dict[tuple[Answer, tuple[str, ...]], Marks] = {}
+        for answer, names in asked:
+            if (answer, names) not in made:
+                made[answer, names] = self._marks(names, [judged[name][answer] for name in names])
+        return [made[key] for key in asked]
+
+    def _marks(self, names: tuple[str, ...], found: Sequence[tuple[Scorecard, Outcome]]) -> Marks:
+        parts = [
+            Part(name, self._weights.get(name, 1.0), self._ready[name].plan, card, outcome)
+            for name, (card, outcome) in zip(names, found, strict=True)
+        ]
+        several = len(parts) > 1
+        verdicts = {f"{part.name}/{key}" if several else key: verdict for part in parts for key, verdict in part.card}
+        return Marks(verdicts, combine(parts), names)
+
+    def _refuse_unusable(self, names: tuple[str, ...]) -> None:
+        unknown = [name for name in names if name not in self._ready]
+        if unknown:
+            there = ", ".join(sorted(self._ready)[:8]) or "none"
+            raise DataError(f"no rubric {unknown[0]!r}; there are: {there}")
+        if not names:
+            raise DataError("an answer has no rubric to be scored by; name one for its prompt, or one for all")
+        if len(set(names)) < len(names):
+            raise DataError(f"a rubric stands twice for one answer: {', '.join(names)}")
+        if len(names) > 1 and not any(self._weights.get(name, 1.0) for name in names):
+            raise DataError(f"rubrics {', '.join(names)} all have weight 0; one of them must carry weight")
+
+
+def _judged(critic: Critic, answers: Sequence[Answer]) -> list[tuple[Verdict, ...]]:
+    """The critic's verdicts; what it raises is a fault of its own and leaves its criteria unjudged."""
+    try:
+        rows = critic.judge(answers)
+    except SetupError:
+        raise
+    except Exception as error:
+        cause = Cause("infrastructure", "critic_error", " ".join(f"{type(error).__name__}: {error}".split())[:200])
+        return [tuple(Unjudged(cause, type(critic).__name__) for _ in critic.keys) for _ in answers]
+    if len(rows) != len(answers) or any(len(row) != len(critic.keys) for row in rows):
+        raise InputError(
+            f"{type(critic).__name__} gave {len(rows)} rows of verdicts for {len(answers)} answers and the criteria "
+            f"{', '.join(critic.keys)}; a critic gives one verdict for each of its keys on each answer"
+        )
+    return rows

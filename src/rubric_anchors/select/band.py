@@ -1,0 +1,106 @@
+"""Which prompts a stage trains on: the central band of the score distribution, after filters on the prompts themselves.
+
+The order is the paper's: before each stage the current policy answers every candidate prompt, the critics of that stage score
+the answers, and prompts that are too easy or too hard for it are left out. Every prompt left out has its reason.
+"""
+
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from rubric_anchors.core.ids import derive_seed
+from rubric_anchors.runs.records import Dropped, PromptRow, Selection
+from rubric_anchors.select.config import SelectConfig
+
+
+def prefilter(
+    rows: Sequence[PromptRow], config: SelectConfig, count_tokens: Callable[[PromptRow], int], seed: int
+) -> tuple[list[PromptRow], list[Dropped]]:
+    """Rows worth answering, and why the others are not: length, language, duplicates. Then at most `limit`, by seed."""
+    kept: list[PromptRow] = []
+    dropped: list[Dropped] = []
+    grams_of: list[frozenset[str]] = []
+    for row in rows:
+        tokens = count_tokens(row)
+        share = script_share(row.text, config.script) if config.script else 1.0
+        grams = _trigrams(row.text)
+        twin = next((at for at, other in enumerate(grams_of) if _jaccard(grams, other) >= config.duplicate_overlap), None)
+        if tokens > config.max_prompt_tokens:
+            dropped.append(Dropped(prompt_id=row.id, reason="length", detail=f"{tokens} tokens"))
+        elif share < 0.5:
+            dropped.append(Dropped(prompt_id=row.id, reason="language", detail=f"{share:.0%} {config.script}"))
+        elif twin is not None:
+            dropped.append(Dropped(prompt_id=row.id, reason="duplicate", detail=f"of {kept[twin].id}"))
+        else:
+            kept.append(row)
+            grams_of.append(grams)
+    if config.limit is not None and len(kept) > config.limit:
+        chosen = {row.id for row in sorted(kept, key=lambda row: derive_seed(seed, row.id))[: config.limit]}
+        kept = [row for row in kept if row.id in chosen]
+    return kept, dropped
+
+
+def select_band(
+    stage: str,
+    rows: Sequence[PromptRow],
+    rewards: Mapping[str, Sequence[float | None]],
+    config: SelectConfig,
+    dropped: Sequence[Dropped] = (),
+) -> Selection:
+    """Keep the rows whose mean reward lies between the band's quantiles and whose rewards differ.
+
+    `rewards` has, for each row's id, the reward of each of its answers, None where unscored; a prompt with fewer than two
+    scored answers is dropped as unscored (with one answer asked for, fewer than one). Quantiles are NumPy's linear ones over
+    the prompts that were scored; both ends of the band belong to it.
+    """
+    reasons = list(dropped)
+    scored: dict[str, list[float]] = {}
+    for row in rows:
+        found = [reward for reward in rewards.get(row.id, ()) if reward is not None]
+        if len(found) < min(2, config.answers):
+            reasons.append(Dropped(prompt_id=row.id, reason="unscored", detail=f"{len(found)} answers scored"))
+        else:
+            scored[row.id] = found
+    means = {row: float(np.mean(found)) for row, found in scored.items()}
+    spreads = {row: float(np.std(found)) for row, found in scored.items()}
+    low, high = (float(cut) for cut in np.quantile(list(means.values()), config.band)) if means else (0.0, 1.0)
+    kept: list[str] = []
+    for row_id, mean in means.items():
+        if mean < low:
+            reasons.append(Dropped(prompt_id=row_id, reason="below_band", detail=f"{mean:.3f} < {low:.3f}"))
+        elif mean > high:
+            reasons.append(Dropped(prompt_id=row_id, reason="above_band", detail=f"{mean:.3f} > {high:.3f}"))
+        elif config.answers > 1 and spreads[row_id] < config.least_spread:
+            reasons.append(Dropped(prompt_id=row_id, reason="no_spread", detail=f"sd {spreads[row_id]:.4f}"))
+        else:
+            kept.append(row_id)
+    return Selection(
+        stage=stage,
+        answers=config.answers,
+        band=config.band,
+        cuts=(low, high),
+        means=means,
+        spreads=spreads,
+        kept=tuple(kept),
+        dropped=tuple(reasons),
+    )
+
+
+def script_share(text: str, script: str) -> float:
+    """The share of `text`'s letters that are of `script`, by the first word of their Unicode names; 1.0 with no letters.
+
+    Han goes by `CJK`, as its characters are named so.
+    """
+    wanted = {"HAN": "CJK"}.get(script.upper(), script.upper())
+    letters = [unicodedata.name(char, "").split(" ", 1)[0] for char in text if char.isalpha()]
+    return sum(name == wanted for name in letters) / len(letters) if letters else 1.0
+
+
+def _trigrams(text: str) -> frozenset[str]:
+    words = text.casefold().split()
+    return frozenset(" ".join(words[at : at + 3]) for at in range(max(len(words) - 2, 1)))
+
+
+def _jaccard(left: frozenset[str], right: frozenset[str]) -> float:
+    return len(left & right) / len(left | right) if left | right else 1.0
