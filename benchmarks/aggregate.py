@@ -2,8 +2,8 @@
 
     python benchmarks/aggregate.py
 
-Weighted mean, knees on 8 criteria and one veto, float32 in, rewards out (the product's target: at most 0.15 s on 2 cores);
-the full chain with all relations, every step's delta kept, float64; and one explained outcome.
+Weighted mean, knees on 8 criteria and one veto, float32 in, rewards out (the target: at most 0.15 s on 2 cores); the
+full chain with all relations and every step's delta, float64 out; and one explained outcome.
 """
 
 import json
@@ -68,6 +68,7 @@ def timed(work: Callable[[], object], repeats: int) -> dict[str, float | int]:
 
 
 def main() -> None:
+    load = os.getloadavg()[0]
     values = np.random.default_rng(7).random((ANSWERS, CRITERIA), dtype=np.float32)
     plain, full = rubric(False), rubric(True)
     fast, slow = Plan.compile(plain), Plan.compile(full)
@@ -88,6 +89,7 @@ def main() -> None:
             "system": f"{platform.system()} {platform.machine()}",
             "python": platform.python_version(),
             "numpy": np.__version__,
+            "load_at_start": round(load, 2),
         },
     }
     RESULT.parent.mkdir(parents=True, exist_ok=True)

@@ -2,17 +2,18 @@
 
     python benchmarks/derive_ai_tone.py DATA [--write]
 
-DATA is a folder of third-party texts, not shipped, with these parts (only counts and weights leave it):
-    human_vs_llm/writing_gpt-*.jsonl  {human, llm}  stories on one prompt: fast-detect-gpt, MIT
-    human_vs_llm/xsum_gpt-4.jsonl     {human, llm}  news                   fast-detect-gpt (XSum), MIT
-    human_vs_llm/essays_*.jsonl       {source, id, text}  essays                 rexshijaku's ChatGPT corpus, MIT
-    hanna/human_stories_rated.jsonl   {human_story}  fiction by people      HANNA, MIT
-    slop_outputs/*.jsonl              {output}  fiction by machines    slop-score, MIT
+DATA is a folder of third-party texts, not shipped, all MIT (only counts and weights leave it):
 
-The words are chosen by log-odds with an informative Dirichlet prior (Monroe et al. 2008) in each domain; a word must lean
-the same way in at least two domains, so that a topic is not taken for a tone. What a critic's list names is left out, so
-that the measure and the reward share no word. Then one L2-regularised logistic regression over shapes and words, on runs
-of 60 words. List lines and bold are rare in the sources, so their weights are set by hand and marked so in the table.
+    human_vs_llm/writing_gpt-*.jsonl  {human, llm}        stories on one prompt  fast-detect-gpt (WritingPrompts)
+    human_vs_llm/xsum_gpt-4.jsonl     {human, llm}        news                   fast-detect-gpt (XSum)
+    human_vs_llm/essays_*.jsonl       {source, id, text}  essays                 chatgpt-generated-text-detection-corpus
+    hanna/human_stories_rated.jsonl   {human_story}       fiction by people      HANNA
+    slop_outputs/*.jsonl              {output}            fiction by machines    slop-score
+
+The words are chosen by log-odds with an informative Dirichlet prior (Monroe et al. 2008) in each domain; a word must
+lean the same way in at least two domains, so that a topic is not taken for a tone. What a critic's list names is left
+out, so that the measure and the reward share no word. Then one L2-regularised logistic regression over shapes and
+words, on runs of 60 words. List lines and bold are rare in the sources: their weights are set by hand and marked so.
 """
 
 import argparse

@@ -106,7 +106,7 @@ def test_what_does_not_fit_is_refused() -> None:
         headroom.adapt(start, Contrast().start(start), batch(0.5, 0.5))
     with pytest.raises(InputError, match="the state is of headroom for rubric"):
         headroom.adapt(start, headroom.start(plan(1, 2)), batch(0.5, 0.5))
-    with pytest.raises(InputError, match="in 0..1"):
+    with pytest.raises(InputError, match=r"in 0\.\.1"):
         headroom.adapt(start, headroom.start(start), batch(0.5, math.nan))
     points = plan(1, 1, formula="healthbench")
     with pytest.raises(InputError, match="formula mean"):

@@ -105,7 +105,9 @@ def test_infrastructure_failures_are_unscored_and_name_the_criterion(verdicts: t
 
 
 def test_a_verdict_that_can_change_nothing_may_be_missing() -> None:
-    criteria = [{"key": key, "ask": "So.", "critic": "judge", "tiers": LEVELS, "weight": w} for key, w in (("a", 1), ("b", 0))]
+    criteria = [
+        {"key": key, "ask": "So.", "critic": "judge", "tiers": LEVELS, "weight": w} for key, w in (("a", 1), ("b", 0))
+    ]
     of = Rubric.model_validate(
         {"id": "idle", "criteria": criteria, "relations": [{"saturate": {"key": "b", "beyond": 0.5}}]}
     )
@@ -137,9 +139,9 @@ def test_a_scorecard_of_another_rubric_or_off_the_scale_is_refused() -> None:
     for bad in (math.nan, 1.5, -0.1):
         with pytest.raises(InputError, match="'detail' has"):
             aggregate(of, card(of, bad, 0.0, 1.0))
-        with pytest.raises(InputError, match="in 0..1"):
+        with pytest.raises(InputError, match=r"in 0\.\.1"):
             explain(Plan.compile(of), np.array([bad, 0.0, 1.0]))
-        with pytest.raises(InputError, match="in 0..1"):
+        with pytest.raises(InputError, match=r"in 0\.\.1"):
             worst(Plan.compile(of), np.array([bad, 0.0, 1.0]), np.array([False, True, False]))
 
 

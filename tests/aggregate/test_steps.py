@@ -38,7 +38,8 @@ def test_a_pitfall_counts_by_its_absence() -> None:
 
 
 def test_huge_weights_do_not_overflow() -> None:
-    assert reward(rubric({"weight": 1e308}, {"weight": 1e308}), 1.0, 0.0) == 0.5
+    plan = Plan.compile(rubric({}, {})).with_weights([1e308, 1e308])
+    assert rewards(plan, np.array([[1.0, 0.0]])).tolist() == [0.5]
 
 
 def test_a_knee_counts_the_rest_at_its_slope_and_keeps_perfection_at_one() -> None:
@@ -173,7 +174,7 @@ def test_the_chain_names_all_steps_in_order_and_leaves_absent_ones_at_zero() -> 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, -0.001, 1.001])
 @pytest.mark.parametrize("work", [rewards, chain])
-def test_what_is_no_value_is_refused_by_place(bad: float, work: Any) -> None:  # noqa: ANN401
+def test_what_is_no_value_is_refused_by_place(bad: float, work: Any) -> None:
     values = np.full((9000, 2), 0.5)
     values[8500, 1] = bad
     with pytest.raises(ValueError, match="answer 8500, criterion 'b'"):
@@ -189,14 +190,14 @@ def test_what_is_no_value_is_refused_by_place(bad: float, work: Any) -> None:  #
         (np.array([["x", "y"]]), "float32 or float64"),
     ],
 )
-def test_arrays_of_another_form_are_refused(values: Any, says: str) -> None:  # noqa: ANN401
+def test_arrays_of_another_form_are_refused(values: Any, says: str) -> None:
     with pytest.raises(InputError, match=says):
         rewards(Plan.compile(rubric({}, {})), values)
 
 
 def test_booleans_count_and_no_answers_give_no_rewards() -> None:
     plan = Plan.compile(rubric({}, {}))
-    assert rewards(plan, np.array([[True, False]])).tolist() == [0.5]  # type: ignore[arg-type]
+    assert rewards(plan, np.array([[True, False]])).tolist() == [0.5]
     assert rewards(plan, np.zeros((0, 2))).shape == (0,)
     assert rewards(plan, np.zeros((3, 2), dtype=np.float32)).dtype == np.float32
 
@@ -207,7 +208,9 @@ def test_booleans_count_and_no_answers_give_no_rewards() -> None:
         (rubric({}, relations=({"saturate": {"key": "a", "beyond": 0.0, "slope": 0.0}},)), "can never count"),
         (rubric({}, shape={"from": 0.0}), "give a start above 0"),
         (
-            rubric({}, {}, relations=tuple({"interact": {"keys": k, "kind": "synergy"}} for k in (["a", "b"], ["b", "a"]))),
+            rubric(
+                {}, {}, relations=tuple({"interact": {"keys": k, "kind": "synergy"}} for k in (["a", "b"], ["b", "a"]))
+            ),
             "stands twice",
         ),
         (

@@ -4,8 +4,10 @@ import math
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import pytest
+import yaml
 from pydantic import JsonValue
 
 from rubric_anchors.rubric.model import Rubric
@@ -22,67 +24,15 @@ from rubric_anchors.runs.records import (
     SamplePair,
     SampleSide,
     Selection,
-    Signature,
     StageResult,
     StepRecord,
 )
 
-RUBRIC = Rubric.model_validate(
-    {
-        "id": "plain-narrative",
-        "title": "Plain narrative voice",
-        "provenance": {"by": "human", "author": "A. Writer"},
-        "criteria": [
-            {
-                "key": "lived_detail",
-                "ask": "The answer is carried by concrete, lived detail rather than abstraction.",
-                "weight": 2,
-                "critic": "exemplar",
-                "tiers": [
-                    {"means": "Only abstractions, advice or disclaimers.", "anchors": ["Patience is a virtue."]},
-                    {"means": "Some concrete detail, used as decoration.", "anchors": ["I once waited for a bus."]},
-                    {
-                        "means": "The meaning is carried by things seen, heard and done.",
-                        "anchors": ["The kettle clicked off and nobody got up.", "Rain had got into the matches."],
-                    },
-                ],
-            },
-            {
-                "key": "length",
-                "ask": "It is 60 to 120 words long.",
-                "critic": {"check": "word_count", "with": {"min": 60, "max": 120, "soft": 20}},
-            },
-            {"key": "relevance", "ask": "It answers what was asked.", "critic": {"check": "relevance"}},
-            {
-                "key": "assistant_voice",
-                "ask": "It is free of assistant boilerplate.",
-                "critic": {"check": "avoids", "with": {"phrases": "assistant_boilerplate"}},
-                "veto": {"below": 1.0, "reward": 0.0},
-            },
-        ],
-        "relations": [{"saturate": {"key": "lived_detail", "beyond": 0.8}}],
-        "reward": {"shape": {"kind": "stretch", "from": 0.7, "power": 2}},
-    }
-)
-
-PROMPTS = (
-    ("memory", "What did the kitchen of your childhood smell of in winter?"),
-    ("advice", "My neighbour keeps borrowing tools and never brings them back. What should I say?"),
-    ("letter", "Write a short note to someone who has moved away."),
-    ("place", "Describe a railway station at five in the morning."),
-    ("instruction", "Explain in plain words how bread rises."),
-    ("memory", "Tell me about a time you were lost."),
-)
-BEFORE = (
-    "As an AI language model, I do not have personal experiences. However, winter kitchens are often associated with a "
-    "variety of comforting smells, such as cinnamon, coffee and freshly baked bread. These smells can evoke feelings of "
-    "nostalgia and warmth."
-)
-AFTER = (
-    "Onions first, always, and then the wet wool of our coats drying over the chairs. My mother kept the oven door open "
-    "when it snowed, and the bread tin ticked as it cooled. By four the window had gone white with steam. I drew a train "
-    "on it with one finger, and my brother rubbed it out with his sleeve, and we fought until the soup was on the table."
-)
+MADE_UP: Final = yaml.safe_load((Path(__file__).parent / "made_up.yaml").read_text("utf-8"))
+RUBRIC: Final = Rubric.model_validate(MADE_UP["rubric"])
+PROMPTS: Final = [tuple(item) for item in MADE_UP["prompts"]]
+BEFORE: Final[str] = MADE_UP["before"]
+AFTER: Final[str] = MADE_UP["after"]
 
 
 def _verdicts(good: bool) -> dict[str, JsonValue]:
@@ -131,7 +81,7 @@ def _side(good: bool, response: str | None = None) -> SampleSide:
     contributions = _contributions(good)
     return SampleSide(
         response=response if response is not None else AFTER if good else BEFORE,
-        reward=math.fsum(float(str(item["delta"])) for item in contributions),
+        reward=round(math.fsum(float(str(item["delta"])) for item in contributions), 12),
         verdicts=_verdicts(good),
         contributions=contributions,
     )
@@ -201,7 +151,15 @@ def evaluation() -> Evaluation:
         ),
         preservation=(
             Preserved(
-                name="perplexity", before=18.4, after=18.71, delta=1.017, low=1.009, high=1.026, margin=1.05, kept=True, n=180
+                name="perplexity",
+                before=18.4,
+                after=18.71,
+                delta=1.017,
+                low=1.009,
+                high=1.026,
+                margin=1.05,
+                kept=True,
+                n=180,
             ),
             Preserved(
                 name="multiple choice",
@@ -249,33 +207,8 @@ def rollout(stage: str, step: int, index: int, response: str = AFTER) -> Rollout
     )
 
 
-def manifest(name: str = "demo") -> Manifest:
-    common: dict[str, JsonValue] = {"group": 8, "prompts": 4, "temperature": 0.7, "learning_rate": 3e-5, "kl": 0.02}
-    return Manifest(
-        name=name,
-        seed=7,
-        recipe={
-            "name": name,
-            "seed": 7,
-            "policy": {"model": "embedded"},
-            "rubrics": ["rubrics/plain-narrative.yaml"],
-            "stages": [
-                {"name": "instructions", "rubrics": ["constraints"], "steps": 12, "max_tokens": 80, **common},
-                {"name": "voice", "rubrics": ["plain-narrative"], "steps": 40, "max_tokens": 80, **common},
-            ],
-        },
-        recipe_id="3f2a9c0d11e87b54",
-        rubrics={RUBRIC.id: RUBRIC.content_id},
-        data={"data/train.jsonl": "9f" * 32, "data/held_out.jsonl": "1c" * 32},
-        versions={"python": "3.11.9", "torch": "2.13.0", "trl": "1.16.0", "rubric-anchors": "0.1.0"},
-        git="0d1f2e3",
-        machine={"cores": 2, "memory_gb": 16.0, "system": "Linux x86_64"},
-        threads=2,
-        choices={"dtype": "bfloat16", "micro_batch": 8, "seconds_a_step": 24.1, "steps": {"instructions": 12, "voice": 40}},
-        started="2025-01-01T10:00:00Z",
-        finished="2025-01-01T10:31:00Z",
-        seconds={"setup": 21.0, "select": 102.5, "instructions": 291.0, "voice": 966.0, "evaluate": 212.4, "report": 1.2},
-    )
+def manifest() -> Manifest:
+    return Manifest.model_validate({**MADE_UP["manifest"], "rubrics": {RUBRIC.id: RUBRIC.content_id}})
 
 
 def selection() -> Selection:
@@ -301,44 +234,7 @@ def selection() -> Selection:
 
 
 def first_look() -> FirstLook:
-    return FirstLook(
-        stage="instructions",
-        signatures=(
-            Signature(
-                kind="opener",
-                pattern="I remember the smell of",
-                early=0.02,
-                late=0.31,
-                strength=4.7,
-                reward_with=0.79,
-                reward_without=0.66,
-                onset=7,
-                examples=("instructions-1-0", "instructions-1-1", "not-there"),
-            ),
-            Signature(
-                kind="length",
-                pattern="answer length",
-                early=71.0,
-                late=84.0,
-                strength=1.1,
-                reward_with=None,
-                reward_without=None,
-                onset=None,
-            ),
-        ),
-        veto={
-            "id": "defence-instructions",
-            "criteria": [
-                {
-                    "key": "stock_opener",
-                    "ask": "It does not open with a stock phrase.",
-                    "critic": {"check": "avoids", "with": {"phrases": ["I remember the smell of"]}},
-                    "veto": {"below": 1.0, "factor": 0.5},
-                }
-            ],
-        },
-        note="One opener rose from 2% to 31% of the answers.",
-    )
+    return FirstLook.model_validate(MADE_UP["first_look"])
 
 
 def fill(run: RunWriter, *, steps: int = 40) -> None:
@@ -351,14 +247,18 @@ def fill(run: RunWriter, *, steps: int = 40) -> None:
         GateCheck(gate="preservation", step=12, value=-0.031, limit=-0.03, passed=False, action="warn"),
     )
     run.write_stage(
-        StageResult(name="instructions", steps=_steps(12, 1), gates=gates, ended="done", model="models/a", seconds=291.0)
+        StageResult(
+            name="instructions", steps=_steps(12, 1), gates=gates, ended="done", model="models/a", seconds=291.0
+        )
     )
     run.write_stage(StageResult(name="voice", steps=_steps(steps, 2), ended="done", model="models/b", seconds=966.0))
     run.write_first_look(first_look())
     run.write_evaluation(evaluation())
     run.write_samples(
         [
-            SamplePair(prompt_id=f"{family}-{index}", family=family, prompt=prompt, before=_side(False), after=_side(True))
+            SamplePair(
+                prompt_id=f"{family}-{index}", family=family, prompt=prompt, before=_side(False), after=_side(True)
+            )
             for index, (family, prompt) in enumerate(PROMPTS)
         ]
     )

@@ -127,12 +127,11 @@ def _line(at: int, criterion: Criterion) -> Line | None:
     veto = criterion.veto
     if veto is None:
         return None
-    cap = None if veto.factor is not None else veto.reward if veto.reward is not None else 0.0
     factor = 1.0 if veto.factor is None else veto.factor
     if veto.above is not None:
-        return Line(at, "above", veto.above, cap, factor)
+        return Line(at, "above", veto.above, veto.reward, factor)
     line = criterion.tiers[veto.below_tier].value if veto.below_tier is not None else veto.below
-    return Line(at, "below", line or 0.0, cap, factor)
+    return Line(at, "below", line or 0.0, veto.reward, factor)
 
 
 def _refuse_what_cannot_count(rubric: Rubric, curves: tuple[Curve, ...], pairs: tuple[Pair, ...]) -> None:

@@ -1,10 +1,12 @@
 """A recipe made ready: everything it names is found, read and held against everything else before any work starts."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
+
+import torch
 
 from rubric_anchors.app.config import Recipe, load_recipe
 from rubric_anchors.core.errors import RecipeError
@@ -34,6 +36,7 @@ class Prepared:
     held_out: Mapping[str, tuple[PromptRow, ...]]
     hashes: Mapping[str, str]
     """SHA-256 of each local file the recipe names."""
+    _tools: dict[torch.dtype, Tools] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def start(self) -> Path:
@@ -44,15 +47,13 @@ class Prepared:
         beside = self.path.parent / model
         return local_folder(beside if beside.is_dir() else model)
 
-    @cached_property
-    def tools(self) -> Tools:
-        """The encoder and the frozen base policy, each loaded when a critic first needs it and then shared."""
-        return lazy_tools(self.start)
-
-    def scorer(self, extra: Sequence[Rubric] = ()) -> Scorer:
-        """A scorer over all rubrics; `extra` ones, the drafted defences, carry vetoes and no weight in the mean."""
+    def scorer(self, dtype: torch.dtype = torch.float32, extra: Sequence[Rubric] = ()) -> Scorer:
+        """A scorer over all rubrics, with the frozen base policy in `dtype`; its models are loaded when a critic first needs
+        one, and then shared. `extra` rubrics, the drafted defences, carry vetoes and no weight in the mean."""
+        if dtype not in self._tools:
+            self._tools[dtype] = lazy_tools(lambda: self.start, dtype)
         book = {**self.rubrics, **{rubric.id: rubric for rubric in extra}}
-        return Scorer(book, self.tools, weights={rubric.id: 0.0 for rubric in extra})
+        return Scorer(book, self._tools[dtype], weights={rubric.id: 0.0 for rubric in extra})
 
     def rows(self, names: Sequence[str], *, held_out: bool = False) -> tuple[PromptRow, ...]:
         """The prompts under `names`, in order."""
@@ -67,19 +68,16 @@ class Prepared:
         return row.with_changes(messages=(("system", message), *row.messages))
 
 
-def lazy_tools(base: Path | None) -> Tools:
-    """Tools over the embedded encoder and the language model in `base` (None: the embedded policy)."""
-    loaded: dict[str, object] = {}
+def lazy_tools(base: Callable[[], Path], dtype: torch.dtype) -> Tools:
+    """Tools over the embedded encoder and the language model in the folder that `base` gives."""
 
+    @cache
     def encoder() -> Encoder:
-        if "encoder" not in loaded:
-            loaded["encoder"] = SentenceEncoder(embedded_encoder())
-        return loaded["encoder"]  # type: ignore[return-value]
+        return SentenceEncoder(embedded_encoder())
 
+    @cache
     def likelihood() -> Likelihood:
-        if "likelihood" not in loaded:
-            loaded["likelihood"] = CausalLikelihood.load(base or embedded_policy())
-        return loaded["likelihood"]  # type: ignore[return-value]
+        return CausalLikelihood.load(base(), dtype=dtype)
 
     return Tools(encoder=encoder, likelihood=likelihood)
 

@@ -117,7 +117,7 @@ def _expected(kind: str, context: Mapping[str, Any], value: object) -> tuple[str
         return f"at most {most} {_plural(what, most)}", ""
     for name, words in _BOUNDS.items():
         if name in context:
-            return words.format(context[name]), ""
+            return words.format(f"{context[name]:g}" if isinstance(context[name], float) else context[name]), ""
     return None, ""
 
 

@@ -54,9 +54,8 @@ def plain(root: Node) -> JsonValue:
         nonlocal count
         count += 1
         if count > VALUE_LIMIT:
-            raise DocumentProblem(
-                f"more than {VALUE_LIMIT:,} values, aliases included; make the file smaller", node.place
-            )
+            seen = f"more than {VALUE_LIMIT:,} values, aliases counted each time"
+            raise DocumentProblem(f"{seen}; make the file smaller", node.place)
         check_depth(depth, node.place)
         if isinstance(node.value, list):
             return [walk(item, depth + 1) for item in node.value]
@@ -70,7 +69,12 @@ def plain(root: Node) -> JsonValue:
 def check_depth(depth: int, place: Place | None) -> None:
     """Raises DocumentProblem where `depth` is beyond DEPTH_LIMIT."""
     if depth > DEPTH_LIMIT:
-        raise DocumentProblem(f"lists and mappings are nested more than {DEPTH_LIMIT} deep; flatten them", place)
+        raise DocumentProblem(too_deep(), place)
+
+
+def too_deep() -> str:
+    """The message for a document beyond DEPTH_LIMIT."""
+    return f"lists and mappings are nested more than {DEPTH_LIMIT} deep; flatten them"
 
 
 def twice(key: str, first: Place | None) -> str:

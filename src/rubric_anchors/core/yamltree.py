@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 import yaml
 
-from rubric_anchors.core.nodes import DocumentProblem, Node, Place, Trail, check_depth, twice
+from rubric_anchors.core.nodes import DocumentProblem, Node, Place, Trail, check_depth, too_deep, twice
 from rubric_anchors.core.words import kind_of
 
 # The C parser is several times faster; both give the same events.
@@ -63,13 +63,18 @@ def read_yaml(text: str) -> Node | None:
     except DocumentProblem as problem:
         raise DocumentProblem(f"{reader.trail.label()}{problem}", problem.place) from None
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        problem = " ".join((error.problem or error.context or "unreadable").split())
-        hint = next((hint for part, hint in _HINTS if part in problem), _HINT)
+        seen = " ".join((error.problem or error.context or "unreadable").split())
+        # An open quote is noticed at the end of the file; what helps is where it was opened.
+        begun = "end of stream" in seen and error.context_mark
+        mark = begun or error.problem_mark or error.context_mark
+        if "nesting depth" in seen:
+            # The C parser looks ahead of its events, and gives up at a depth of its own.
+            raise DocumentProblem(f"{reader.trail.label()}{too_deep()}", _place(mark)) from None
+        hint = next((hint for part, hint in _HINTS if part in seen), _HINT)
         place = _place(mark)
         if mark and "".join(text.split("\n")[mark.line : mark.line + 1]).lstrip(" ").startswith("\t"):
-            problem, hint = "a tab stands in the indentation", "indent with spaces, not tabs"
-        raise DocumentProblem(f"{reader.trail.label()}not valid YAML: {problem}; {hint}", place) from error
+            seen, hint = "a tab stands in the indentation", "indent with spaces, not tabs"
+        raise DocumentProblem(f"{reader.trail.label()}not valid YAML: {seen}; {hint}", place) from error
     except yaml.YAMLError as error:
         raise DocumentProblem(f"not valid YAML: {' '.join(str(error).split())}", None) from error
 

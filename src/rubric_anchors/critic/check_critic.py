@@ -15,8 +15,8 @@ from rubric_anchors.rubric.outcome import Cause, Judged, Unjudged, Verdict
 class CheckCritic:
     """Decides each of `criteria` by the check that it names.
 
-    A check that raises, or gives anything but a number in 0..1, has a bug: that says nothing of the answer, so the verdict is
-    Unjudged for an `infrastructure` cause, and only for the answers that bring the bug out.
+    A check that raises, or gives anything but a number in 0..1, has a bug: that says nothing of the answer, so the
+    verdict is Unjudged for an `infrastructure` cause, and only for the answers that bring the bug out.
     """
 
     def __init__(self, criteria: Sequence[Criterion], checks: Sequence[Check], tools: Tools) -> None:
@@ -41,7 +41,7 @@ class CheckCritic:
                 raise ValueError(f"{len(findings)} findings for {len(answers)} answers")
         except SetupError:
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  # a check is anybody's code, and a bug in it is a verdict here
             if len(answers) == 1:
                 return [_failed(check, f"{type(error).__name__}: {error}")]
             # One answer may have brought the whole batch down: the others keep their verdicts.

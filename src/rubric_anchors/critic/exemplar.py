@@ -3,7 +3,8 @@
 Options, under `with`:
 
     space: both       both | style | meaning columns; `style` needs no encoder
-    copies: worst     worst | flag: what an answer gets that has half of an anchor in it word for word, or is half made of one
+    copies: worst     worst | flag: what an answer gets that has half of an anchor in it word for word, or is half made
+    of one
 """
 
 from collections.abc import Sequence
@@ -87,7 +88,7 @@ class AnchorSpace:
 
     @property
     def _dimension(self) -> int:
-        return self.fitted.meaning.shape[1]
+        return int(self.fitted.meaning.shape[1])
 
     def _verdict(self, answer: Answer, place: Placed, style: NDArray[np.float64]) -> Verdict:
         copied = self._copied(answer)
@@ -98,7 +99,9 @@ class AnchorSpace:
         tier, text = self._anchors[place.anchor]
         notes = [Evidence(f"most like an anchor of tier {tier}, {place.likeness:.2f}: {_first_words(text)}")]
         if place.support < 1.0:
-            notes.append(Evidence(f"unlike the anchors as a whole (support {place.support:.2f}), so held towards the worst"))
+            notes.append(
+                Evidence(f"unlike the anchors as a whole (support {place.support:.2f}), so held towards the worst")
+            )
         return self._judged(place.value, *notes, *self._reason(style))
 
     def _judged(self, value: float, *evidence: Evidence) -> Judged:

@@ -20,17 +20,18 @@ LIKELY_SLOPE: Final = 0.2
 
 @check("fluency")
 class Fluency(Check):
-    """Mean log-probability a token in the *worst* stretch of the answer, on soft edges. The model is frozen, so a policy
-    that breaks language cannot bring it round, and good stretches cannot pay for broken ones.
+    """Mean log-probability a token in the *worst* stretch of the answer, on soft edges. The model is frozen, so a
+    policy that breaks language cannot bring it round, and good stretches cannot pay for broken ones.
 
-    Too likely is a fault too: a text that repeats itself becomes all but certain. So the *likeliest* stretch has an edge of
-    its own.
+    Too likely is a fault too: a text that repeats itself becomes all but certain. So the *likeliest* stretch has an
+    edge of its own.
 
-    The defaults are for SmolLM2-135M-Instruct, given the prompt, windows of 24 tokens, nats a token. Worst windows: its own
-    answers at temperature 0.7 have -2.5 to -1.3 (48 answers), plain answers by people -5.8 to -4.3 (12, and 12 under
-    the wrong question), the same words shuffled at most -7.3, answers with a shuffled quarter at most -6.7. Likeliest windows:
-    own answers at most -0.49, people's at most -2.3, repetition loops -0.30 to -0.02. A larger model needs higher edges: answer
-    some prompts by hand and shuffle them. To hold a small policy nearer to its own language, raise `low` and `high`.
+    The defaults are for SmolLM2-135M-Instruct, given the prompt, windows of 24 tokens, nats a token. Worst windows: its
+    own answers at temperature 0.7 have -2.5 to -1.3 (48 answers), plain answers by people -5.8 to -4.3 (12, and 12
+    under the wrong question), the same words shuffled at most -7.3, answers with a shuffled quarter at most -6.7.
+    Likeliest windows: own answers at most -0.49, people's at most -2.3, repetition loops -0.30 to -0.02. A larger model
+    needs higher edges: answer some prompts by hand and shuffle them. To hold a small policy nearer to its own language,
+    raise `low` and `high`.
     """
 
     low: LogP = -6.6
@@ -38,7 +39,8 @@ class Fluency(Check):
     high: LogP = -5.4
     """Nats a token in the worst window from which the value is 1."""
     too_likely: LogP | None = -0.25
-    """Nats a token in the likeliest window from which the value is 0; it falls over the 0.2 before. None: no such edge."""
+    """Nats a token in the likeliest window from which the value is 0; it falls over the 0.2 before. None: no such
+    edge."""
     window: Annotated[int, Field(ge=0)] = 24
     """Tokens in a window; 0: the whole answer is one."""
     given: Literal["prompt", "nothing"] = "prompt"
@@ -68,7 +70,9 @@ class Fluency(Check):
         notes = [Evidence(f"{worst:.2f} nats a token in the worst stretch, wanted {self.high:g}")]
         if self.too_likely is not None and likeliest > self.too_likely - LIKELY_SLOPE:
             value *= rise(likeliest, self.too_likely, self.too_likely - LIKELY_SLOPE)
-            notes.append(Evidence(f"{likeliest:.2f} nats a token in the likeliest stretch: it says itself over again"))
+            notes.insert(
+                0, Evidence(f"{likeliest:.2f} nats a token in the likeliest stretch: it says itself over again")
+            )
         return Finding(value, tuple(notes))
 
 

@@ -46,7 +46,9 @@ def normal(text: str) -> tuple[str, Sequence[int] | None]:
     for chunk in _CHUNK.finditer(text):
         start, kind = chunk.start(), chunk.lastgroup
         seen = chunk[0]
-        piece = "\n" if kind == "line" else "" if kind == "gone" else seen if kind == "same" else normalised("NFC", seen)
+        piece = (
+            "\n" if kind == "line" else "" if kind == "gone" else seen if kind == "same" else normalised("NFC", seen)
+        )
         pieces.append(piece)
         if len(piece) == len(seen):
             origins.extend(range(start, start + len(seen)))

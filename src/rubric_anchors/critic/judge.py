@@ -25,8 +25,8 @@ ATTEMPTS: Final = 2
 
 
 class JudgeCritic:
-    """Decides criteria by asking a chat model. A reply that is not exactly what was asked for is asked for once more; then
-    the answer is Unjudged for a cause of kind `answer`. A call that failed is a cause of kind `infrastructure`."""
+    """Decides criteria by asking a chat model. A reply that is not exactly what was asked for is asked for once more;
+    then the answer is Unjudged for a cause of kind `answer`. A call that failed is a cause of kind `infrastructure`."""
 
     def __init__(self, criteria: Sequence[Criterion], model: ChatModel) -> None:
         self._criteria = tuple(criteria)
@@ -58,7 +58,7 @@ class JudgeCritic:
                 raise ValueError(f"{len(replies)} replies to {len(conversations)} conversations")
         except SetupError:
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  whatever a client raises, no answer is to blame for it
             # Only the type: a message may hold a URL with a key in it.
             return [NoReply("judge_failed", type(error).__name__) for _ in conversations]
         return replies
@@ -145,7 +145,8 @@ def _unreadable(verdicts: tuple[Verdict, ...]) -> bool:
 
 @critic_registry.register("judge")
 def make_judge_critic(criteria: Sequence[Criterion], tools: Tools) -> JudgeCritic:
-    """The critic for all judge criteria of a rubric. No judge, no pretending: raises SetupError where none is configured."""
+    """The critic for all judge criteria of a rubric. No judge, no pretending: raises SetupError where none is
+    configured."""
     if tools.judge is None:
         keys = ", ".join(criterion.key for criterion in criteria)
         raise SetupError(

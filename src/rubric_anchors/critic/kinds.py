@@ -1,4 +1,5 @@
-"""The kinds of critic that a rubric can name, and who makes each: `check`, `exemplar`, `judge`, and other packages' own."""
+"""The kinds of critic that a rubric can name, and who makes each: `check`, `exemplar`, `judge`, and other packages'
+own."""
 
 from typing import Final
 

@@ -13,7 +13,8 @@ FENCES: Final = ("```", "~~~")
 
 
 class Line(NamedTuple):
-    """Characters start..end of the normal text, without the line's end; `body` is where the words after a mark begin."""
+    """Characters start..end of the normal text, without the line's end; `body` is where the words after a mark
+    begin."""
 
     kind: LineKind
     start: int

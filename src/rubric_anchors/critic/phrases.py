@@ -28,8 +28,9 @@ _OPEN_GAP = re.compile(r"(?:_|[^\w.!?。！？]){1,8}")
 _CLITICS: Final = frozenset({"s", "m", "re", "ve", "ll", "d"})
 # Korean particles are written onto the noun: a noun with one of them is still that word.
 _PARTICLES: Final = frozenset(
-    "은 는 이 가 을 를 의 에 로 와 과 도 만 나 께 랑 야 아 이나 으로 에서 에게 한테 까지 부터 처럼 보다 마다 조차 이랑 라도 "
-    "이라도 에는 에도 에서는 에게는 으로는 로는 이라는 라는 이다 입니다".split()
+    "은 는 이 가 을 를 의 에 로 와 과 도 만 나 께 랑 야 아 이나 으로 에서 에게 한테 까지 "
+    "부터 처럼 보다 마다 조차 이랑 라도 이라도 에는 에도 에서는 에게는 으로는 로는 이라는 라는 이다 "
+    "입니다".split()
 )
 _PARTICLE_LENGTHS: Final = tuple(sorted({len(particle) for particle in _PARTICLES}))
 
@@ -82,12 +83,18 @@ class PhraseSet:
         self._phrases = [_Phrase.read(entry) for entry in entries]
 
     @cached_property
-    def _by_first(self) -> dict[str, list[int]]:
-        """Indices of phrases by their first atom; those with a free ending under the atom and `*`."""
-        table: dict[str, list[int]] = {}
+    def _index(self) -> dict[str, tuple[list[int], dict[str, list[int]]]]:
+        """Phrases by their first atom (those with a free ending under the atom and `*`): those that need a look at
+        once, and those that only a certain second atom makes worth one. Many lists begin half their phrases alike."""
+        table: dict[str, tuple[list[int], dict[str, list[int]]]] = {}
         for index, phrase in enumerate(self._phrases):
             if phrase.atoms:
-                table.setdefault(phrase.atoms[0] + "*" * phrase.endings[0], []).append(index)
+                at_once, by_second = table.setdefault(phrase.atoms[0] + "*" * phrase.endings[0], ([], {}))
+                second = phrase.atoms[1] if len(phrase.atoms) > 1 else ANY
+                if second == ANY or phrase.endings[1] or "가" <= second[-1] <= "힣":
+                    at_once.append(index)
+                else:
+                    by_second.setdefault(second, []).append(index)
         return table
 
     @cached_property
@@ -120,69 +127,91 @@ class PhraseSet:
         for index, phrase in enumerate(self._phrases):
             if not phrase.atoms:
                 yield from _literal(index, phrase, view.norm)
-        if not self._by_first:
+        table = self._index
+        if not table:
             return
-        for at, atom in enumerate(view.atoms.folded):
+        folded = view.atoms.folded
+        for at, (atom, second) in enumerate(zip(folded, [*folded[1:], ""], strict=False)):
             for key in self._keys(atom):
-                for index in self._by_first.get(key, ()):
-                    if (place := _match(self._phrases[index], view, at)) is not None:
-                        yield Hit(index, *place)
+                if (entry := table.get(key)) is None:
+                    continue
+                for candidate in (*entry[0], *entry[1].get(second, ())):
+                    if (place := _match(self._phrases[candidate], view, at)) is not None:
+                        yield Hit(candidate, *place)
 
-    def _keys(self, atom: str) -> Iterator[str]:
-        yield atom
-        for length in self._prefix_lengths:
-            if length > len(atom):
-                break
-            yield atom[:length] + "*"
-        if "가" <= atom[0] <= "힣":
-            yield from _stems(atom)
+    def _keys(self, atom: str) -> Sequence[str]:
+        """Under which an atom's phrases stand in the index."""
+        if atom.isascii():
+            if not self._prefix_lengths:
+                return (atom,)
+            return [atom, *(atom[:length] + "*" for length in self._prefix_lengths if length <= len(atom))]
+        return [atom, *(atom[:length] + "*" for length in self._prefix_lengths if length <= len(atom)), *_stems(atom)]
 
 
 def _match(phrase: _Phrase, view: TextView, at: int) -> tuple[int, int] | None:
+    """Where the phrase stands whose first atom is the view's atom `at`, or None."""
     folded, starts, ends = view.atoms
-    count = len(phrase.atoms)
-    if at + count > len(folded) or (phrase.at_start and at > 0) or (phrase.at_end and at + count < len(folded)):
+    after = at + len(phrase.atoms)
+    if after > len(folded) or (phrase.at_start and at > 0) or (phrase.at_end and after < len(folded)):
         return None
-    norm = view.norm
-    for step in range(count):
-        wanted, seen = phrase.atoms[step], folded[at + step]
-        if wanted not in (seen, ANY) and not (phrase.endings[step] and seen.startswith(wanted)):
-            if step < count - 1 or wanted not in _stems(seen):
-                return None
-        if step < count - 1:
-            gap, needed = norm[ends[at + step] : starts[at + step + 1]], phrase.gaps[step]
-            if needed is None:
-                if not _OPEN_GAP.fullmatch(gap) or "\n\n" in gap:
-                    return None
-            elif _plain(gap) != needed:
-                return None
-    start, end = starts[at], ends[at + count - 1]
+    for step, wanted in enumerate(phrase.atoms):
+        last = at + step == after - 1
+        if not _same(wanted, folded[at + step], phrase.endings[step], last):
+            return None
+        if not last and not _joined(view.norm[ends[at + step] : starts[at + step + 1]], phrase.gaps[step]):
+            return None
+    norm, start, end = view.norm, starts[at], ends[after - 1]
     if phrase.lead and _plain(norm[max(start - len(phrase.lead), 0) : start]) != phrase.lead:
         return None
     if phrase.trail and _plain(norm[end : end + len(phrase.trail)]) != phrase.trail:
         return None
-    if _inside_a_contraction(view, at, at + count, phrase):
+    if _cut_on_the_right(phrase, view, after) or _cut_on_the_left(phrase, view, at):
         return None
     return start - len(phrase.lead), end + len(phrase.trail)
 
 
-def _inside_a_contraction(view: TextView, first: int, after: int, phrase: _Phrase) -> bool:
-    """`can` is not in `can't`, nor `s` in `it's`; but `dog` is in `dog's` and `I` in `I'm`."""
-    folded, starts, ends = view.atoms
-    if not phrase.trail and after < len(folded) and folded[after] not in _CLITICS:
-        if starts[after] == ends[after - 1] + 1 and view.norm[ends[after - 1]].translate(_APOSTROPHES) == "'":
-            # An elided article (l'été, d'accord) is no contraction of what follows it.
-            return len(folded[after - 1]) > 2
-    if not phrase.lead and first > 0 and (folded[first] in _CLITICS or folded[first] == "t"):
-        return starts[first] == ends[first - 1] + 1 and view.norm[ends[first - 1]].translate(_APOSTROPHES) == "'"
-    return False
+def _same(wanted: str, seen: str, any_ending: bool, last: bool) -> bool:
+    if wanted in (seen, ANY) or (any_ending and seen.startswith(wanted)):
+        return True
+    return last and wanted in _stems(seen)
+
+
+def _joined(gap: str, needed: str | None) -> bool:
+    """Whether what stands between two words is what the phrase has there."""
+    if needed is None:
+        return _OPEN_GAP.fullmatch(gap) is not None and "\n\n" not in gap
+    return _plain(gap) == needed
+
+
+def _apostrophe_between(view: TextView, left: int) -> bool:
+    """Whether only an apostrophe stands between atom `left` and the next."""
+    end = view.atoms.ends[left]
+    return view.atoms.starts[left + 1] == end + 1 and view.norm[end] in "'’ʼ‘"
+
+
+def _cut_on_the_right(phrase: _Phrase, view: TextView, after: int) -> bool:
+    """`can` is not in `can't`; but `dog` is in `dog's` and `I` in `I'm`, and an elided article (l'été) is a word."""
+    folded = view.atoms.folded
+    if phrase.trail or after >= len(folded) or folded[after] in _CLITICS or len(folded[after - 1]) <= 2:
+        return False
+    return _apostrophe_between(view, after - 1)
+
+
+def _cut_on_the_left(phrase: _Phrase, view: TextView, first: int) -> bool:
+    """`s` is not in `it's`, nor `t` in `can't`."""
+    folded = view.atoms.folded
+    if phrase.lead or first == 0 or not (folded[first] in _CLITICS or folded[first] == "t"):
+        return False
+    return _apostrophe_between(view, first - 1)
 
 
 def _literal(index: int, phrase: _Phrase, norm: str) -> Iterator[Hit]:
     needle, text = phrase.lead, norm.translate(_APOSTROPHES)
     if phrase.at_start or phrase.at_end:
         left, right = len(text) - len(text.lstrip()), len(text.rstrip())
-        if (not phrase.at_start or text.startswith(needle, left)) and (not phrase.at_end or text.endswith(needle, 0, right)):
+        if (not phrase.at_start or text.startswith(needle, left)) and (
+            not phrase.at_end or text.endswith(needle, 0, right)
+        ):
             start = left if phrase.at_start else right - len(needle)
             yield Hit(index, start, start + len(needle))
         return

@@ -27,8 +27,8 @@ ECHO_SLOPE: Final = 0.1
 class Relevance(Check):
     """Cosine of the answer to the last user turn, on soft edges.
 
-    What the answer repeats of the question word for word (runs of four words) is taken out first, so that saying the question
-    back says nothing. A long answer is read in windows of 160 words, whose cosines are averaged by length.
+    What the answer repeats of the question word for word (runs of four words) is taken out first, so that saying the
+    question back says nothing. A long answer is read in windows of 160 words, whose cosines are averaged by length.
 
     The defaults are for all-MiniLM-L6-v2, measured on everyday questions: to their own question plain answers by people
     have 0.40 to 0.60 (10% to 90%; least 0.29), SmolLM2-135M's 0.22 to 0.75; to other questions of the same
@@ -40,7 +40,8 @@ class Relevance(Check):
     high: Cosine = 0.4
     """The cosine from which the value is 1."""
     echo: Cosine | None = 0.95
-    """The cosine from which an answer is the question in other words, value 0; the value falls over the 0.1 before it."""
+    """The cosine from which an answer is the question in other words, value 0; the value falls over the 0.1 before
+    it."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -55,7 +56,9 @@ class Relevance(Check):
         if any(not answer.question.strip() for answer in answers):
             raise CriticError("relevance needs a question, and the prompt has no user turn with text")
         pieces = [_windows(_own_words(answer)) for answer in answers]
-        texts = list(dict.fromkeys([answer.question for answer in answers] + [text for part in pieces for text, _ in part]))
+        texts = list(
+            dict.fromkeys([answer.question for answer in answers] + [text for part in pieces for text, _ in part])
+        )
         if not texts:
             return []
         vectors = dict(zip(texts, tools.encoder().encode(texts), strict=True))
@@ -102,6 +105,4 @@ def _windows(view: TextView) -> list[tuple[str, int]]:
     parts = -(-len(words) // WINDOW_WORDS)
     cuts = [len(words) * part // parts for part in range(parts + 1)]
     starts = [0, *(words[cut].start for cut in cuts[1:-1]), len(view.norm)]
-    return [
-        (view.norm[starts[part] : starts[part + 1]].strip(), cuts[part + 1] - cuts[part]) for part in range(parts)
-    ]
+    return [(view.norm[starts[part] : starts[part + 1]].strip(), cuts[part + 1] - cuts[part]) for part in range(parts)]

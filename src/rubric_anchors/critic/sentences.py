@@ -22,7 +22,8 @@ _INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]\Z")
 
 
 def split_sentences(text: str, lines: Sequence[Line]) -> Iterator[tuple[int, int]]:
-    """(start, end) of each sentence of `text`, blanks trimmed; a stretch without letter or digit joins the one before."""
+    """(start, end) of each sentence of `text`, blanks trimmed; a stretch without letter or digit joins the one
+    before."""
     for start, end in _units(text, lines):
         open_span: tuple[int, int] | None = None
         at = start
@@ -73,7 +74,7 @@ def _goes_on(text: str, mark: int, after: int, end: int) -> bool:
     """Whether the sentence goes on after the mark at `mark`: abbreviations, initials, speech inside a sentence."""
     following = text[after : min(after + 16, end)].lstrip()[:1]
     marks = text[mark:after]
-    if following.islower() and (len(marks) > 1 and marks[-1] in "\"”'’»" or marks[0] == "…" or marks.startswith("...")):
+    if following.islower() and (marks.startswith(("…", "...")) or (len(marks) > 1 and marks[-1] in "\"”'’»")):
         return True
     if marks != ".":
         return False

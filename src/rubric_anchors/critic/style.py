@@ -1,11 +1,12 @@
-"""How a text is written, as a short row of numbers: sentences, words, person, tense, marks. Nothing of what it is about.
+"""How a text is written, as a short row of numbers: sentences, words, person, tense, marks. Nothing of what it is
+about.
 
-An encoder of sentences sees the subject and hardly the manner (measured on all-MiniLM-L6-v2), so the exemplar critic takes
-the manner from here. Shares are of words, rates are per sentence; everything is bounded, so that one endless sentence or
-one strange mark cannot throw a text out of all measure.
+An encoder of sentences sees the subject and hardly the manner (measured on all-MiniLM-L6-v2), so the exemplar critic
+takes the manner from here. Shares are of words, rates are per sentence; everything is bounded, so that one endless
+sentence or one strange mark cannot throw a text out of all measure.
 
-The word lists are closed classes of English. On other languages those columns stand near 0 for every anchor, their weight
-falls out in the fit, and the columns that need no list remain.
+The word lists are closed classes of English. On other languages those columns stand near 0 for every anchor, their
+weight falls out in the fit, and the columns that need no list remain.
 """
 
 import re
@@ -17,7 +18,9 @@ from numpy.typing import NDArray
 
 from rubric_anchors.critic.text import TextView
 
-FIRST: Final = frozenset("i me my mine myself we us our ours ourselves i'm i've i'd i'll we're we've we'd we'll".split())
+FIRST: Final = frozenset(
+    "i me my mine myself we us our ours ourselves i'm i've i'd i'll we're we've we'd we'll".split()
+)
 SECOND: Final = frozenset("you your yours yourself yourselves you're you've you'd you'll".split())
 THIRD: Final = frozenset("he she him her his hers they them their theirs he'd she'd he's she's they'd".split())
 BEING_NOW: Final = frozenset("is are am be being has have do does it's that's there's".split())
@@ -37,11 +40,11 @@ THEN_WORDS: Final = frozenset(
     "minute hour".split()
 )
 IRREGULAR: Final = frozenset(
-    "went came took got made said told saw heard felt stood sat lay held kept left brought bought thought found gave ran "
-    "rang sang drank ate wrote read spoke broke woke wore tore bore swore drove rode rose fell grew knew threw drew flew "
-    "blew shook hung dug stuck swung cut put set let shut hit hurt cost lost sold paid laid led met slept swept wept crept "
-    "dealt meant sent spent lent built bent burnt learnt smelt spelt spilt caught taught fought sought began swam sank "
-    "shrank stank sprang hid bit slid lit fed bled sped won shone shot".split()
+    "went came took got made said told saw heard felt stood sat lay held kept left brought bought thought found "
+    "gave ran rang sang drank ate wrote read spoke broke woke wore tore bore swore drove rode rose fell grew knew "
+    "threw drew flew blew shook hung dug stuck swung cut put set let shut hit hurt cost lost sold paid laid led met "
+    "slept swept wept crept dealt meant sent spent lent built bent burnt learnt smelt spelt spilt caught taught "
+    "fought sought began swam sank shrank stank sprang hid bit slid lit fed bled sped won shone shot".split()
 )
 ABSTRACT_ENDING: Final = re.compile(
     r"\w{3,}(?:tions?|sions?|ments?|ness|ities|ity|ances?|ences?|ships?|isms?|ive|ful|able|ible|ous|ial|ual)\Z"
@@ -81,8 +84,8 @@ COLUMNS: Final[tuple[tuple[str, float], ...]] = (
     ("list items", 0.20),
     ("other markup", 0.20),
 )
-"""Name of each column, and a usual spread of it over short English prose (standard deviation, rounded): the least that a
-difference is measured by, so that anchors which happen to agree in a column do not make it decide everything."""
+"""Name of each column, and a usual spread of it over short English prose (standard deviation, rounded): the least that
+a difference is measured by, so that anchors which happen to agree in a column do not make it decide everything."""
 
 WIDTH: Final = len(COLUMNS)
 NAMES: Final = tuple(name for name, _ in COLUMNS)
@@ -156,5 +159,6 @@ def style_rows(views: Sequence[TextView]) -> NDArray[np.float64]:
 
 
 def spread_of(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What one unit of difference is in each column, [WIDTH]: the rows' standard deviation, at least the usual spread."""
+    """What one unit of difference is in each column, [WIDTH]: the rows' standard deviation, at least the usual
+    spread."""
     return np.maximum(rows.std(axis=0), SPREADS) if len(rows) else SPREADS

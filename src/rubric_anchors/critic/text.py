@@ -1,12 +1,13 @@
 """A text as checks see it: words, sentences, paragraphs, lines, each worked out once, when first asked for.
 
-All places (`Span`) are in `TextView.norm`, the normal form of the text; `TextView.evidence` maps them back to the text as
-it came. Every pattern here takes linear time on any text: runs are possessive, and none can start inside its own run.
+All places (`Span`) are in `TextView.norm`, the normal form of the text; `TextView.evidence` maps them back to the text
+as it came. Every pattern here takes linear time on any text: runs are possessive, and none can start inside its own
+run.
 
 What counts as a word: a run of letters, marks and digits, joined by inner apostrophes, hyphens, underscores and
-ampersands (`don't`, `well-known`), by points and commas inside numbers (`3.14`), or by points in initials (`U.S.`); a web
-address; each Chinese or Japanese character. Thai, Lao, Khmer and Burmese, which are written without spaces, count by
-runs between spaces.
+ampersands (`don't`, `well-known`), by points and commas inside numbers (`3.14`), or by points in initials (`U.S.`); a
+web address; each Chinese or Japanese character. Thai, Lao, Khmer and Burmese, which are written without spaces, count
+by runs between spaces.
 """
 
 import re

@@ -1,25 +1,28 @@
-"""The word and phrase lists that ship with the package: `lists/NAME.txt`, one entry a line, `#` starts a comment line."""
+"""The word and phrase lists that ship with the package: `lists/NAME.txt`, one entry a line, `#` starts a comment
+line."""
 
-from functools import lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Final
 
 from rubric_anchors.core.registry import near
 
 SUFFIX: Final = ".txt"
+INTERNAL: Final = "grammar/"
+"""The folder of lists that checks use and rubrics cannot name."""
 
 
-@lru_cache(maxsize=1)
+@cache
 def list_names() -> tuple[str, ...]:
     """The names of the shipped lists, sorted."""
     folder = files("rubric_anchors.critic") / "lists"
     return tuple(sorted(file.name.removesuffix(SUFFIX) for file in folder.iterdir() if file.name.endswith(SUFFIX)))
 
 
-@lru_cache(maxsize=None)
+@cache
 def word_list(name: str) -> tuple[str, ...]:
     """The entries of the shipped list `name`, in file order. Raises ValueError with the near names."""
-    if name not in list_names():
+    if name not in list_names() and not name.startswith(INTERNAL):
         raise ValueError(
             f"no shipped list {name!r}{near(name, list_names())}; there are: {', '.join(list_names())}; "
             "words or phrases of your own stand in a list: [one, another]"

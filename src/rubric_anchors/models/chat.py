@@ -56,8 +56,9 @@ NOTHING_SCRIPTED: Final = "not_scripted"
 class ScriptedChatModel:
     """A chat model that says what it was told to say: the first line of `script` whose cue stands in the conversation.
 
-    A cue is looked for as plain text in all turns; a line is a text, a failure, or a function of the conversation. A line may
-    be a list: its items are said one after the other, the last again and again. Without a matching cue `otherwise` is said.
+    A cue is looked for as plain text in all turns; a line is a text, a failure, or a function of the conversation. A
+    line may be a list: its items are said one after the other, the last again and again. Without a matching cue
+    `otherwise` is said.
 
     >>> model = ScriptedChatModel({"ping": "pong"})
     >>> model.ask([[ChatTurn("user", "ping")]])
@@ -65,7 +66,9 @@ class ScriptedChatModel:
     """
 
     script: dict[str, Line | list[Line]] = field(default_factory=dict)
-    otherwise: Line = field(default_factory=lambda: NoReply(NOTHING_SCRIPTED, "no cue of the script stands in the conversation"))
+    otherwise: Line = field(
+        default_factory=lambda: NoReply(NOTHING_SCRIPTED, "no cue of the script stands in the conversation")
+    )
     calls: list[tuple[ChatTurn, ...]] = field(default_factory=list)
     """Every conversation it was asked, in order."""
     _said: dict[str, int] = field(default_factory=dict)
@@ -73,7 +76,10 @@ class ScriptedChatModel:
     @property
     def fingerprint(self) -> str:
         """Id of the cues and of the lines that are text."""
-        lines = {cue: [str(line)] if not isinstance(line, list) else [str(one) for one in line] for cue, line in self.script.items()}
+        lines = {
+            cue: [str(line)] if not isinstance(line, list) else [str(one) for one in line]
+            for cue, line in self.script.items()
+        }
         return content_id({"scripted": {cue: [*texts] for cue, texts in lines.items()}})
 
     def ask(self, conversations: Sequence[Conversation]) -> list[Said]:

@@ -22,9 +22,9 @@ REMEMBERED: Final = 16_384
 class SentenceEncoder:
     """A frozen sentence-transformers model.
 
-    Each different text is embedded once: vectors are kept in memory (the `remembered` last used, 1.5 KB each for MiniLM), and
-    in an SQLite file where `store` names one. Deterministic on one machine with one thread count; the text's neighbours in a
-    batch can move the last bits (about 1e-7).
+    Each different text is embedded once: vectors are kept in memory (the `remembered` last used, 1.5 KB each for
+    MiniLM), and in an SQLite file where `store` names one. Deterministic on one machine with one thread count; the
+    text's neighbours in a batch can move the last bits (about 1e-7).
     """
 
     def __init__(
@@ -36,7 +36,8 @@ class SentenceEncoder:
         remembered: int = REMEMBERED,
         device: str | None = None,
     ) -> None:
-        """`model`: a folder or hub id, None for the embedded one. `max_tokens`: texts are cut there; None: the model's own."""
+        """`model`: a folder or hub id, None for the embedded one. `max_tokens`: texts are cut there; None: the model's
+        own."""
         self.folder = local_folder(model) if model is not None else embedded_encoder()
         self.max_tokens = max_tokens
         self._device = device
@@ -92,10 +93,10 @@ class SentenceEncoder:
             self._memory.popitem(last=False)
         return np.stack([known[key] for key in keys])
 
-    @property
+    @cached_property
     def dimension(self) -> int:
         """The number of coordinates of a vector."""
-        return int(self._model.get_embedding_dimension())
+        return int(self._embed([""]).shape[1])
 
     def _known(self, keys: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         known = {key: self._memory[key] for key in keys if key in self._memory}

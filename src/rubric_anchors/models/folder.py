@@ -24,7 +24,9 @@ def local_folder(model: str | Path) -> Path:
     try:
         from huggingface_hub import snapshot_download
     except ModuleNotFoundError as error:
-        raise SetupError(f"{model!r} is no folder here, and huggingface_hub is not installed to fetch it; {advice}") from error
+        raise SetupError(
+            f"{model!r} is no folder here, and huggingface_hub is not installed to fetch it; {advice}"
+        ) from error
     try:
         return Path(snapshot_download(model, allow_patterns=list(NEEDED)))
     except (OSError, ValueError) as error:
@@ -34,7 +36,9 @@ def local_folder(model: str | Path) -> Path:
 
 def weights_fingerprint(folder: Path, *settings: str) -> str:
     """16 hexadecimal digits over the bytes of the folder's safetensors and tokenizer files, and over `settings`."""
-    files = sorted([*folder.rglob("*.safetensors"), *folder.rglob("tokenizer*.json"), *folder.rglob("chat_template.jinja")])
+    files = sorted(
+        [*folder.rglob("*.safetensors"), *folder.rglob("tokenizer*.json"), *folder.rglob("chat_template.jinja")]
+    )
     if not any(file.suffix == ".safetensors" for file in files):
         raise SetupError(f"no safetensors weights under {folder}; other formats can run code and are not read")
     digest = hashlib.sha256()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Protocol, Self
+from typing import Final, Protocol, Self
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ MAX_TOKENS: Final = 1024
 BATCH_TOKENS: Final = 4096
 LOGIT_ROWS: Final = 512
 HEAD_TOLERANCE: Final = 5e-2
+DOCUMENT_END: Final = "<|endoftext|>"
 
 
 class Turn(Protocol):
@@ -42,8 +43,8 @@ class AnsweredPrompt(Protocol):
 class CausalLikelihood:
     """A frozen causal model as a judge of language: it never sees a gradient, so a policy cannot move it.
 
-    Answers are sorted by length and padded on the right; logits are made for the answer's tokens alone, 512 at a time, so
-    that memory stays near 100 MB x vocabulary / 49k however many answers come.
+    Answers are sorted by length and padded on the right; logits are made for the answer's tokens alone, 512 at a time,
+    so that memory stays near 100 MB x vocabulary / 49k however many answers come.
     """
 
     def __init__(self, policy: LocalPolicy, folder: Path, max_tokens: int = MAX_TOKENS) -> None:
@@ -59,8 +60,8 @@ class CausalLikelihood:
     ) -> Self:
         """Load a folder or hub id (None: the embedded policy) from safetensors, no code of its own run.
 
-        Of prompt and answer together the model sees `max_tokens` at a time; a longer answer is read in windows that overlap
-        by half. Raises SetupError where the model cannot be had.
+        Of prompt and answer together the model sees `max_tokens` at a time; a longer answer is read in windows that
+        overlap by half. Raises SetupError where the model cannot be had.
         """
         folder = local_folder(model) if model is not None else embedded_policy()
         return cls(LocalPolicy.load(folder, dtype), folder, max_tokens)
@@ -71,7 +72,8 @@ class CausalLikelihood:
         return weights_fingerprint(self.folder, str(self.policy.model.dtype), f"max_tokens={self.max_tokens}")
 
     def token_logps(self, answers: Sequence[AnsweredPrompt]) -> list[NDArray[np.float32]]:
-        """For each answer, the natural-log probability of each of its tokens, float32 [tokens]; empty for an empty answer.
+        """For each answer, the natural-log probability of each of its tokens, float32 [tokens]; empty for an empty
+        answer.
 
         Each is given the prompt, as the model's chat template writes it, and the answer's tokens before it.
         """
@@ -89,8 +91,11 @@ class CausalLikelihood:
         ids: list[int] = self.policy.tokenizer(text, add_special_tokens=False)["input_ids"]
         if not ids:
             return []
-        head = self.policy.encode([(turn.role, turn.content) for turn in answer.prompt]) if answer.prompt else self._start
-        # A very long prompt keeps its end, where the question stands, and leaves at least half of the window to the answer.
+        head = (
+            self.policy.encode([(turn.role, turn.content) for turn in answer.prompt]) if answer.prompt else self._start
+        )
+        # A very long prompt keeps its end, where the question stands, and leaves at least half of the window to the
+        # answer.
         head = head[-max(1, self.max_tokens - min(len(ids), self.max_tokens // 2)) :]
         first = min(len(ids), self.max_tokens - len(head))
         windows = [_Window(index, 0, [*head, *ids[:first]], len(head))]
@@ -104,11 +109,12 @@ class CausalLikelihood:
     def _start(self) -> list[int]:
         """What stands before a text that answers nothing: the token that begins or parts documents."""
         tokenizer = self.policy.tokenizer
-        # SmolLM2's documents are parted by <|endoftext|>, its unk token; its bos opens a chat turn, which a bare text is not.
-        token = tokenizer.convert_tokens_to_ids("<|endoftext|>")
-        if token is None or (token == tokenizer.unk_token_id and tokenizer.unk_token != "<|endoftext|>"):
-            token = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
-        return [int(token if token is not None else 0)]
+        # SmolLM2's documents are parted by <|endoftext|>, its unk token; its bos opens a chat turn, which a bare text
+        # is not.
+        found = tokenizer.convert_ids_to_tokens(tokenizer.convert_tokens_to_ids(DOCUMENT_END) or 0)
+        named = tokenizer.convert_tokens_to_ids(DOCUMENT_END) if found == DOCUMENT_END else None
+        ids = (named, tokenizer.bos_token_id, tokenizer.eos_token_id)
+        return [next((int(token) for token in ids if token is not None), 0)]
 
     @torch.inference_mode()
     def _read(self, batch: Sequence["_Window"]) -> list[NDArray[np.float32]]:
@@ -119,24 +125,25 @@ class CausalLikelihood:
         for row, window in enumerate(batch):
             ids[row, : len(window.ids)] = torch.tensor(window.ids)
             mask[row, : len(window.ids)] = 1
-        places = [
-            (row, place - 1) for row, window in enumerate(batch) for place in range(window.head, len(window.ids))
-        ]
+        places = [(row, place - 1) for row, window in enumerate(batch) for place in range(window.head, len(window.ids))]
         rows, before = (torch.tensor(column) for column in zip(*places, strict=True))
         device = next(model.parameters()).device
         states = self._states(ids.to(device), mask.to(device))[rows.to(device), before.to(device)]
         targets = ids[rows, before + 1].to(device)
-        logps = torch.cat(
-            [_logps(self._logits(part), target) for part, target in _pairs(states, targets)]
-        ).cpu().numpy()
+        logps = (
+            torch.cat([_logps(self._logits(part), target) for part, target in _pairs(states, targets)]).cpu().numpy()
+        )
         cuts = np.cumsum([len(window.ids) - window.head for window in batch])[:-1]
         return np.split(logps.astype(np.float32), cuts)
 
     def _states(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """What `_logits` makes logits of: the last hidden states, or the logits themselves where the head is not plain."""
+        """What `_logits` makes logits of: the last hidden states, or the logits themselves where the head is not
+        plain."""
         model = self.policy.model
         if self._plain_head:
-            states: torch.Tensor = model.base_model(input_ids=ids, attention_mask=mask, use_cache=False).last_hidden_state
+            states: torch.Tensor = model.base_model(
+                input_ids=ids, attention_mask=mask, use_cache=False
+            ).last_hidden_state
             return states
         logits: torch.Tensor = model(input_ids=ids, attention_mask=mask, use_cache=False).logits
         return logits
@@ -184,7 +191,7 @@ def _batches(windows: Sequence[_Window]) -> list[list[_Window]]:
 
 
 def _pairs(states: torch.Tensor, targets: torch.Tensor) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    return list(zip(states.split(LOGIT_ROWS), targets.split(LOGIT_ROWS), strict=True))
+    return list(zip(torch.split(states, LOGIT_ROWS), torch.split(targets, LOGIT_ROWS), strict=True))
 
 
 def _logps(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:

@@ -27,14 +27,15 @@ class VectorStore:
             path.parent.mkdir(parents=True, exist_ok=True)
             with self._open() as connection:
                 connection.execute(
-                    "CREATE TABLE IF NOT EXISTS vectors (encoder TEXT, text TEXT, vector BLOB, PRIMARY KEY (encoder, text))"
-                    " WITHOUT ROWID"
+                    "CREATE TABLE IF NOT EXISTS vectors "
+                    "(encoder TEXT, text TEXT, vector BLOB, PRIMARY KEY (encoder, text)) WITHOUT ROWID"
                 )
         except (OSError, sqlite3.Error) as error:
             raise SetupError(f"the vector cache {path} cannot be used: {error}; name another file, or none") from error
 
     def _open(self) -> sqlite3.Connection:
-        # A connection a call: it costs microseconds beside embedding, and it may be used from any thread or forked process.
+        # A connection a call: it costs microseconds beside embedding, and it may be used from any thread or forked
+        # process.
         return sqlite3.connect(self.path, timeout=WAIT_SECONDS)
 
     def get(self, keys: Sequence[str]) -> dict[str, NDArray[np.float32]]:

@@ -17,7 +17,7 @@ PANEL: Final = (300, 132)
 _LEFT, _RIGHT, _TOP, _BOTTOM = 38, 6, 8, 18
 
 HISTOGRAM: Final = (640, 200)
-INTERVAL: Final = (220, 22)
+INTERVAL: Final = (220, 34)
 _DOT: Final = 4
 
 Points = str
@@ -74,7 +74,8 @@ class Interval:
     margin: float | None
     low: float
     high: float
-    at: float
+    at: float | None
+    """The dot; None where it lies beyond the edge itself."""
     cut: tuple[bool, bool]
     """Whether the interval runs on beyond the left and the right edge."""
 
@@ -90,14 +91,17 @@ class Fall:
 
 
 def ticks(low: float, high: float, about: int = 3) -> list[float]:
-    """Round numbers (1, 2 or 5 times a power of ten apart) within low..high, about `about` of them."""
+    """Round numbers within low..high, 1, 2 or 5 times a power of ten apart: about `about` of them, at least two."""
     if not low < high:
         return [low]
-    rough = (high - low) / about
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * 0.999)
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [round(index * step, 12) for index in range(first, last + 1)]
+    power = 10.0 ** math.floor(math.log10((high - low) / about))
+    found: list[float] = []
+    for step in (10 * power, 5 * power, 2 * power, power):
+        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        found = [round(index * step, 12) for index in range(first, last + 1)]
+        if len(found) >= max(2, about):
+            break
+    return found
 
 
 def tick_label(value: float) -> str:
@@ -204,17 +208,26 @@ def interval(at: float, low: float, high: float, domain: tuple[float, float], ma
     """A row's dot and interval on the scale `domain`; what lies beyond is cut, and marked as cut."""
 
     def x(value: float) -> float:
-        share = (min(max(value, domain[0]), domain[1]) - domain[0]) / (domain[1] - domain[0])
-        return round(_DOT + share * (INTERVAL[0] - 2 * _DOT), 1)
+        return _along(value, domain)
 
     return Interval(
         zero=x(0.0),
         margin=None if margin is None else x(margin),
         low=x(low),
         high=x(high),
-        at=x(at),
+        at=x(at) if domain[0] <= at <= domain[1] else None,
         cut=(low < domain[0], high > domain[1]),
     )
+
+
+def scale(domain: tuple[float, float]) -> tuple[Tick, ...]:
+    """The ticks over a column of intervals."""
+    return tuple(Tick(_along(value, domain), tick_label(value)) for value in ticks(*domain, 4))
+
+
+def _along(value: float, domain: tuple[float, float]) -> float:
+    share = (min(max(value, domain[0]), domain[1]) - domain[0]) / (domain[1] - domain[0])
+    return round(_DOT + share * (INTERVAL[0] - 2 * _DOT), 1)
 
 
 def domain_of(values: Sequence[float], *, least: tuple[float, float], most: tuple[float, float]) -> tuple[float, float]:

@@ -1,5 +1,6 @@
 """The report: one HTML file that needs nothing else, neither network nor JavaScript."""
 
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 def write_report(run: RunFolder) -> Path:
     """Writes the run's report.html and gives its path. Parts that the run does not hold are said to be missing.
 
-    The same records give the same bytes. Raises SetupError where the folder holds no run or cannot be written, DataError
-    where a record is broken.
+    The same records give the same bytes. Raises SetupError where the folder holds no run or cannot be written,
+    DataError where a record is broken.
     """
     run.require()
     page = render(run)
@@ -62,6 +63,7 @@ def render(run: RunFolder) -> str:
     )
 
 
+@cache
 def _environment() -> "Environment":
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined

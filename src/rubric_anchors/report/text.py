@@ -32,10 +32,11 @@ def visible(value: object) -> object:
 def number(value: float) -> str:
     """`value` to about three figures: 0.714, 1.92, 12.3, 1,204."""
     size = abs(value)
-    if size and size < 0.0005:
+    if 1e-9 < size < 0.0005:
         text = f"{value:.1e}"
     else:
-        text = f"{value:,.{0 if size >= 100 else 1 if size >= 10 else 2 if size >= 0.9995 else 3}f}"
+        places = 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 0.9995 else 3
+        text = f"{value if size > 1e-9 else 0.0:,.{places}f}"
     return text.replace("-", MINUS)
 
 
@@ -109,7 +110,7 @@ def cells(value: JsonValue) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "none"}[value]
     if isinstance(value, float):
-        return number(value) if math.isfinite(value) and (value == 0 or abs(value) >= 0.0005) else f"{value:g}"
+        return f"{value:.4g}"
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {cells(item)}" for name, item in value.items()) or "none"
     if isinstance(value, Sequence) and not isinstance(value, str):

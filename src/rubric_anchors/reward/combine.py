@@ -88,11 +88,8 @@ def _effect(part: Part, outcome: Scored) -> tuple[float, float | None]:
             caps.append(line.cap)
         elif fires:
             factor *= line.factor
-    broken = any(
-        not isinstance(verdict, Judged) and matters
-        for verdict, matters in zip(part.card.verdicts, part.plan.matters, strict=True)
-    )
-    if broken and outcome.reward == 0.0:
-        # The rubric gives 0 to what cannot be judged: a veto by policy, which holds for all like any other.
+    if sum(item.step == "veto" for item in outcome.contributions) > bool(part.plan.vetoes):
+        # One more than the rubric's own: it gives 0 to what cannot be judged, a veto by policy, which holds for all
+        # too.
         caps.append(0.0)
     return factor, min(caps) if caps else None

@@ -43,7 +43,8 @@ class Raise:
 
     def stand_in(self, cause: Cause) -> float | None:
         raise CriticError(
-            f"an answer could not be scored ({cause.code}: {cause.detail}); mend the cause, or choose LeaveOut() or Fallback(value)"
+            f"an answer could not be scored ({cause.code}: {cause.detail}); mend the cause, "
+            "or choose LeaveOut() or Fallback(value)"
         )
 
 

@@ -63,7 +63,8 @@ def _verdict_line(key: str, verdict: Verdict, width: int) -> str:
         return f"  {key:<{width}}  unjudged: {verdict.cause.code} ({verdict.cause.kind})"
     filled = round(verdict.value * BAR)
     note = _plain(verdict.evidence[0].note) if verdict.evidence else ""
-    return f"  {key:<{width}}  {'#' * filled}{'.' * (BAR - filled)} {verdict.value:.2f}  tier {verdict.tier}  {note}".rstrip()
+    bar = f"{'#' * filled}{'.' * (BAR - filled)}"
+    return f"  {key:<{width}}  {bar} {verdict.value:.2f}  tier {verdict.tier}  {note}".rstrip()
 
 
 def _plain(note: str) -> str:

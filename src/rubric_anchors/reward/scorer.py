@@ -40,9 +40,9 @@ class _Ready:
 class Scorer:
     """Scores answers by rubrics.
 
-    `rubrics`: name to rubric; critics are made at once, so that what a rubric asks for and cannot have is said now, and models
-    are loaded at the first answer. `weights`: name to the rubric's share in the mean where several judge one answer (1 where
-    not named; 0: only its vetoes count).
+    `rubrics`: name to rubric; critics are made at once, so that what a rubric asks for and cannot have is said now, and
+    models are loaded at the first answer. `weights`: name to the rubric's share in the mean where several judge one
+    answer (1 where not named; 0: only its vetoes count).
     """
 
     def __init__(self, rubrics: Mapping[str, Rubric], tools: Tools, weights: Mapping[str, float] | None = None) -> None:
@@ -74,11 +74,13 @@ class Scorer:
     def score(self, answers: Sequence[Answer], rubric_ids: Sequence[tuple[str, ...]]) -> list[Marks]:
         """The marks of each answer by the rubrics named for it, in order.
 
-        The same answer to the same prompt is judged once; each rubric's critics see all its answers in one batch. Raises
-        DataError for an answer without a rubric or with an unknown one, SetupError where a model cannot be had.
+        The same answer to the same prompt is judged once; each rubric's critics see all its answers in one batch.
+        Raises DataError for an answer without a rubric or with an unknown one, SetupError where a model cannot be had.
         """
         if len(answers) != len(rubric_ids):
-            raise InputError(f"{len(answers)} answers and {len(rubric_ids)} tuples of rubric ids; one an answer is needed")
+            raise InputError(
+                f"{len(answers)} answers and {len(rubric_ids)} tuples of rubric ids; one an answer is needed"
+            )
         for names in dict.fromkeys(rubric_ids):
             self._refuse_unusable(names)
         # One object for equal answers, so that checks of several rubrics share what was read of it.
@@ -89,7 +91,8 @@ class Scorer:
             for name in names:
                 of_rubric.setdefault(name, {})[answer] = None
         judged = {
-            name: dict(zip(group, self._ready[name].judge(list(group)), strict=True)) for name, group in of_rubric.items()
+            name: dict(zip(group, self._ready[name].judge(list(group)), strict=True))
+            for name, group in of_rubric.items()
         }
         made: dict[tuple[Answer, tuple[str, ...]], Marks] = {}
         for answer, names in asked:
@@ -125,7 +128,7 @@ def _judged(critic: Critic, answers: Sequence[Answer]) -> list[tuple[Verdict, ..
         rows = critic.judge(answers)
     except SetupError:
         raise
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  other packages' critics too: their faults say nothing of the answers
         cause = Cause("infrastructure", "critic_error", " ".join(f"{type(error).__name__}: {error}".split())[:200])
         return [tuple(Unjudged(cause, type(critic).__name__) for _ in critic.keys) for _ in answers]
     if len(rows) != len(answers) or any(len(row) != len(critic.keys) for row in rows):

@@ -2,13 +2,15 @@
 
 from typing import Annotated, Final, Self
 
-from pydantic import BeforeValidator, Field, JsonValue, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, field_validator, model_validator
 
 from rubric_anchors.core.frozen import Expected, Frozen, Misfit
 from rubric_anchors.core.words import kind_of, near
 
-Unit = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
-Weight = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]
+# -0.0 equals 0.0 and is another text in JSON, so it would be another content id.
+PLAIN_ZERO: Final = AfterValidator(lambda number: number + 0.0)
+Unit = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), PLAIN_ZERO]
+Weight = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False), PLAIN_ZERO]
 Text = Annotated[str, Field(pattern=r"\S"), Expected("some text")]
 Key = Annotated[
     str,
@@ -136,8 +138,6 @@ class Criterion(Frozen):
     def _sound(self) -> Self:
         if 0 < abs(self.weight) < SMALLEST_WEIGHT:
             raise Misfit(f"a weight is 0 or at least {SMALLEST_WEIGHT:g} in size; seen {self.weight:g}", "weight")
-        if self.weight == 0:
-            object.__setattr__(self, "weight", 0.0)  # -0.0 is another number to JSON, and so to the content id
         if not self.tiers:
             if self.critic.kind != "check":
                 hint = "" if self.critic.kind in ("exemplar", "judge") else f" (or write {{check: {self.critic.kind}}})"

@@ -1,5 +1,6 @@
 """A rubric as a YAML file that a person would have written: defaults left out, shorthand used."""
 
+import re
 from typing import Final
 
 import yaml
@@ -10,6 +11,8 @@ from rubric_anchors.core.yamltree import resolve
 from rubric_anchors.rubric.model import NO_AND_YES, Criterion, CriticSpec, Rubric, Tier, Veto
 
 _WIDTH: Final = 110
+# Control characters and the line breaks that only some YAML versions know; left bare they would come back as others.
+_ESCAPED: Final = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
 
 
 def dump_rubric(rubric: Rubric) -> str:
@@ -110,12 +113,14 @@ def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
         plain = resolve(value) == value and value != "<<"
     except DocumentProblem:
         plain = False
-    style = "|" if "\n" in value else None if plain else '"'
+    style = '"' if _ESCAPED.search(value) or not plain else "|" if "\n" in value else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 
 def _float(dumper: yaml.SafeDumper, value: float) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:float", repr(value))
+    # 1e-09 is text to YAML 1.1, which wants the dot.
+    text = repr(value)
+    return dumper.represent_scalar("tag:yaml.org,2002:float", text if "." in text else text.replace("e", ".0e"))
 
 
 _Dumper.add_representer(str, _text)

@@ -15,6 +15,7 @@ from rubric_anchors.core.frozen import Expected, Frozen, Misfit
 from rubric_anchors.core.words import near
 from rubric_anchors.rubric.criterion import NO_AND_YES as NO_AND_YES
 from rubric_anchors.rubric.criterion import Criterion as Criterion
+from rubric_anchors.rubric.criterion import PLAIN_ZERO
 from rubric_anchors.rubric.criterion import CriticSpec as CriticSpec
 from rubric_anchors.rubric.criterion import Key as Key
 from rubric_anchors.rubric.criterion import Tier as Tier
@@ -26,6 +27,7 @@ RubricId = Annotated[
     Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,127}$"),
     Expected("an id of lower-case letters, digits, dots, underscores and hyphens, at most 128 long"),
 ]
+BelowOne = Annotated[float, Field(ge=0.0, lt=1.0, allow_inf_nan=False), PLAIN_ZERO]
 
 Scope = Literal["dataset", "task", "instance"]
 InteractionKind = Literal["synergy", "conflict", "gate"]
@@ -36,7 +38,7 @@ class Saturate(Frozen):
     """Goodness of `key` beyond a point counts for less."""
 
     key: Key
-    beyond: Annotated[float, Field(ge=0.0, lt=1.0, allow_inf_nan=False)]
+    beyond: BelowOne
     """The goodness b beyond which returns diminish."""
     curve: Literal["knee", "exponential"] = "knee"
     """`knee`: slope 1 to b, then `slope`. `exponential`: slope 1 to b, then falling smoothly from 1 towards 0."""
@@ -81,7 +83,7 @@ class Shape(Frozen):
     """A strictly increasing map of 0..1 onto itself that widens differences among good answers."""
 
     kind: Literal["stretch"] = "stretch"
-    start: Annotated[float, Field(ge=0.0, lt=1.0, allow_inf_nan=False)] = Field(default=0.7, alias="from")
+    start: BelowOne = Field(default=0.7, alias="from")
     """Where the stretched region begins."""
     power: Annotated[float, Field(gt=1.0, le=8.0, allow_inf_nan=False)] = 2.0
     """The slope of the stretched region, relative to slope 1 of the plain mean, before both ends are pinned."""

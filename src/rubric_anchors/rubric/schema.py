@@ -38,8 +38,10 @@ _OTHER: Final[dict[str, Any]] = {
     "description": "A kind of critic that an installed package brings: {KIND: NAME, with: {...}}.",
     "properties": {"with": _OPTIONS},
     "patternProperties": {"^(?!(?:with|kind|check|exemplar|judge)$)[a-z][a-z0-9_]*$": {"type": "string"}},
-    "minProperties": 1,
-    "maxProperties": 2,
+    "oneOf": [
+        {"not": {"required": ["with"]}, "minProperties": 1, "maxProperties": 1},
+        {"required": ["with"], "minProperties": 2, "maxProperties": 2},
+    ],
     "additionalProperties": False,
 }
 

@@ -1,4 +1,5 @@
-"""The checks that ship with the package. Importing this registers them; `docs/checks.md` lists them with their options."""
+"""The checks that ship with the package. Importing this registers them; `docs/checks.md` lists them with their
+options."""
 
 from rubric_anchors.critic.checks import (
     characters,

@@ -62,7 +62,7 @@ class NoCommas(Check):
 class LetterFrequency(Ranged):
     """1 where the number of times that `letter` stands in the answer, in either case, lies in min..max."""
 
-    unit = "times"
+    unit = "times that the letter stands there"
 
     letter: Annotated[str, Field(min_length=1)]
     """The letter (or other single character)."""
@@ -121,7 +121,9 @@ class AllUppercase(_Cased):
         share, places = self.share(answer.view)
         if not any(character.isupper() for character in answer.view.norm):
             return finding(0.0, "no capital letters")
-        return finding(falling(share, self.soft), f"{number(share)} of the words have small letters", answer.view, places)
+        return finding(
+            falling(share, self.soft), f"{number(share)} of the words have small letters", answer.view, places
+        )
 
 
 class _PerHundred(Found):
@@ -135,7 +137,7 @@ class _PerHundred(Found):
     def decide(self, answer: Answer) -> Finding:
         places = self.find(answer.view)
         rate = len(places) / answer.view.hundreds
-        note = f"{number(rate)} {self.unit} in 100 words, wanted {self.wanted()}"
+        note = f"{self.unit} in 100 words: {number(rate)}, wanted {self.wanted()}"
         return finding(self.closeness(rate), note, answer.view, places)
 
 

@@ -51,7 +51,8 @@ class LineCount(Ranged):
 
 @check("character_count")
 class CharacterCount(Ranged):
-    """1 where the number of characters lies in min..max, as a reader counts them: an emoji or a letter with marks is one."""
+    """1 where the number of characters lies in min..max, as a reader counts them: an emoji or a letter with marks is
+    one."""
 
     unit = "characters"
 
@@ -63,7 +64,7 @@ class CharacterCount(Ranged):
 class SentenceLength(Ranged):
     """1 where the mean length of a sentence lies in min..max words. 0 for an answer without sentences."""
 
-    unit = "words a sentence"
+    unit = "mean words in a sentence"
 
     def measure(self, view: TextView) -> float:
         return sum(len(view.words_in(span)) for span in view.sentences) / max(len(view.sentences), 1)

@@ -19,7 +19,7 @@ Phrases = Annotated[tuple[str, ...], Field(min_length=1)]
 
 def _places(entries: PhraseSet, view: TextView, passages: bool) -> list[Place]:
     hits = entries.passages(view) if passages else entries.find(view)
-    return [(f"found {entries.entries[hit.phrase]!r}", hit.start, hit.end) for hit in hits]
+    return [(f"found {entries.entries[hit.phrase].strip('^$')!r}", hit.start, hit.end) for hit in hits]
 
 
 @check("contains")
@@ -90,7 +90,9 @@ class StartsWith(_AtAnEnd):
     def decide(self, answer: Answer) -> Finding:
         places = _places(self.entries, answer.view, True)
         if places or not self.partial:
-            return finding(float(bool(places)), "it begins so" if places else "it begins otherwise", answer.view, places)
+            return finding(
+                float(bool(places)), "it begins so" if places else "it begins otherwise", answer.view, places
+            )
         seen = answer.view.atoms.folded
         share = max(_shared(seen[: len(v.atoms.folded)], v.atoms.folded) for v in self.views)
         return finding(share, f"{number(share)} of the words it should begin with")

@@ -53,8 +53,9 @@ _JSON_TRIES: Final = 8
 
 @check("no_markdown")
 class NoMarkdown(Check):
-    """1 where the answer is plain prose: no headings, bullets, numbering, emphasis, tables, fences, links, rules, quotes or
-    inline code. Falls with the share of lines that are marked up; a line with marks inside it only counts half."""
+    """1 where the answer is plain prose: no headings, bullets, numbering, emphasis, tables, fences, links, rules,
+    quotes or inline code. Falls with the share of lines that are marked up; a line with marks inside it only counts
+    half."""
 
     allow: tuple[Mark, ...] = ()
     """Kinds of mark that do not count."""
@@ -173,8 +174,8 @@ class Title(Check):
     """1 where the answer has a title."""
 
     style: Literal["any", "angle", "heading"] = "any"
-    """`angle`: <<a title>> anywhere; `heading`: the first line is a Markdown heading; `any`: these, or a first line in bold,
-    or a short first line by itself that ends in no full stop."""
+    """`angle`: <<a title>> anywhere; `heading`: the first line is a Markdown heading; `any`: these, or a first line in
+    bold, or a short first line by itself that ends in no full stop."""
 
     def decide(self, answer: Answer) -> Finding:
         view = answer.view
@@ -191,12 +192,15 @@ class Title(Check):
             alone = at + 1 < len(view.lines) and view.lines[at + 1].kind == "blank" and len(lines) > 1
             short = len(view.words_in(view.paragraphs[0]._replace(start=first.start, end=first.end))) <= 12
             heading = bold or (alone and short and text[-1] not in ".!?,;:…。！？")
-        return finding(float(heading), "a title" if heading else "no title", view, [("first line", first.start, first.end)])
+        return finding(
+            float(heading), "a title" if heading else "no title", view, [("first line", first.start, first.end)]
+        )
 
 
 @check("parts")
 class Parts(Check):
-    """1 where the separator cuts the answer into exactly `count` parts that differ; falls for each part too many or too few."""
+    """1 where the separator cuts the answer into exactly `count` parts that differ; falls for each part too many or too
+    few."""
 
     count: Annotated[int, Field(ge=2)] = 2
     """How many parts are wanted."""

@@ -1,4 +1,5 @@
-"""What many checks share: ranges with soft ends, and words or phrases given as a list or by the name of a shipped one."""
+"""What many checks share: ranges with soft ends, and words or phrases given as a list or by the name of a shipped
+one."""
 
 from functools import cached_property
 from typing import Annotated, ClassVar, Self
@@ -70,7 +71,7 @@ class Ranged(Check):
 
     def decide(self, answer: Answer) -> Finding:
         figure = self.measure(answer.view)
-        note = f"{number(figure)} {self.unit}, wanted {self.wanted()}"
+        note = f"{self.unit}: {number(figure)}, wanted {self.wanted()}"
         return Finding(self.closeness(figure), (Evidence(note),))
 
 
@@ -83,7 +84,7 @@ class Found(Ranged):
 
     def decide(self, answer: Answer) -> Finding:
         places = self.find(answer.view)
-        note = f"{len(places)} {self.unit}, wanted {self.wanted()}"
+        note = f"{self.unit}: {len(places)}, wanted {self.wanted()}"
         return Finding(self.closeness(len(places)), (Evidence(note), *answer.view.evidences(places)))
 
 

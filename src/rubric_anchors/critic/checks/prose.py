@@ -37,11 +37,11 @@ def _assistant_talk() -> PhraseSet:
 
 @check("person")
 class PersonCheck(Check):
-    """How far the answer is told in one grammatical person: the share of its sentences that have such a pronoun, over the
-    share that is wanted, at most 1. English.
+    """How far the answer is told in one grammatical person: the share of its sentences that have such a pronoun, over
+    the share that is wanted, at most 1. English.
 
-    Pronouns in quoted speech do not count, nor do sentences of assistant talk (`I hope this helps`), sentences said before,
-    or strings of pronouns: those are ways to look like a narrator without being one.
+    Pronouns in quoted speech do not count, nor do sentences of assistant talk (`I hope this helps`), sentences said
+    before, or strings of pronouns: those are ways to look like a narrator without being one.
     """
 
     person: Person = "first"
@@ -98,31 +98,36 @@ def _touched(sentence: Span, spans: list[Span]) -> bool:
 
 
 _PRESENT: Final = frozenset(
-    "am is are isn't aren't has have haven't hasn't do does don't doesn't can can't cannot will won't may must says goes "
-    "i'm you're we're they're he's she's it's i've you've we've they've i'll you'll we'll they'll he'll she'll it'll".split()
+    "am is are isn't aren't has have haven't hasn't do does don't doesn't can can't cannot will won't may must "
+    "says goes i'm you're we're they're he's she's it's i've you've we've they've i'll you'll we'll they'll he'll "
+    "she'll it'll".split()
 )
-_PERFECT: Final = frozenset("have has haven't hasn't i've you've we've they've am is are be being been isn't aren't".split())
+_PERFECT: Final = frozenset(
+    "have has haven't hasn't i've you've we've they've am is are be being been isn't aren't".split()
+)
 _NOT_PAST: Final = frozenset(
     "need feed seed speed indeed bed red shed breed bleed exceed succeed proceed weed greed creed deed reed heed "
-    "hundred sacred naked wicked rugged ragged wretched aged beloved kindred hatred biped sled embed tired excited interested "
-    "bored worried scared supposed united advanced detailed limited complicated crowded talented gifted".split()
+    "hundred sacred naked wicked rugged ragged wretched aged beloved kindred hatred biped sled embed tired "
+    "excited interested bored worried scared supposed united advanced detailed limited complicated crowded "
+    "talented gifted".split()
 )
 _SUBJECTS: Final = frozenset("i you we they".split())
 _SINGULARS: Final = frozenset("he she it".split())
 _NO_VERB: Final = frozenset(
-    "a an the and or but of in on at to for with by from as if so that this these those my your our their his her its all both "
-    "too then there here now just also never always often only even still who which when where while because not".split()
+    "a an the and or but of in on at to for with by from as if so that this these those my your our their his her "
+    "its all both too then there here now just also never always often only even still who which when where while "
+    "because not".split()
 )
 _S_ENDING = re.compile(r"[^\W\d_]{2,}[^su]s")
 
 
 @check("tense")
 class Tense(Check):
-    """How far the answer keeps to one tense: the share of its words that show a tense and show this one, over the share that
-    is wanted, at most 1. 0 where no word shows a tense. English.
+    """How far the answer keeps to one tense: the share of its words that show a tense and show this one, over the share
+    that is wanted, at most 1. 0 where no word shows a tense. English.
 
-    A heuristic: irregular past forms from a list, words in -ed that no `have` or `is` stands before, and for the present its
-    auxiliaries and the word after a pronoun. Quoted speech does not count.
+    A heuristic: irregular past forms from a list, words in -ed that no `have` or `is` stands before, and for the
+    present its auxiliaries and the word after a pronoun. Quoted speech does not count.
     """
 
     tense: Literal["past", "present"] = "past"
@@ -145,7 +150,7 @@ class Tense(Check):
 
 @lru_cache(maxsize=1)
 def _irregular() -> frozenset[str]:
-    return frozenset(word_list("irregular_past"))
+    return frozenset(word_list("grammar/irregular_past_en"))
 
 
 def _tense_of(word: str, before: str) -> Literal["past", "present"] | None:
@@ -169,8 +174,8 @@ _OPEN_ENDS: Final = ",;:-–—(/&+،、"
 
 @check("ends_properly")
 class EndsProperly(Check):
-    """1 where the answer comes to an end: a terminal mark (closing marks and emoji may follow), the end of a code fence or
-    table, or a list whose items have no terminal marks. An empty answer does not."""
+    """1 where the answer comes to an end: a terminal mark (closing marks and emoji may follow), the end of a code fence
+    or table, or a list whose items have no terminal marks. An empty answer does not."""
 
     credit: Share = 0.0
     """An answer that breaks off gets this times the share of its words that stand in finished sentences."""
@@ -183,7 +188,9 @@ class EndsProperly(Check):
         words = sum(len(view.words_in(span)) for span in spans[:-1])
         share = words / max(len(view.words), 1)
         last = [("breaks off", spans[-1].start, spans[-1].end)] if spans else []
-        return finding(self.credit * share, f"it breaks off; {number(share)} of the words are in finished sentences", view, last)
+        return finding(
+            self.credit * share, f"it breaks off; {number(share)} of the words are in finished sentences", view, last
+        )
 
 
 def _ends(view: TextView) -> bool:
@@ -198,7 +205,9 @@ def _ends(view: TextView) -> bool:
     if last.kind in ("table", "rule") or _closed(view.norm, last.end):
         return True
     others = [item for item in view.items if item.start != last.start]
-    return last.kind in ("bullet", "number") and bool(others) and not any(_closed(view.norm, item.end) for item in others)
+    return (
+        last.kind in ("bullet", "number") and bool(others) and not any(_closed(view.norm, item.end) for item in others)
+    )
 
 
 def _closed(text: str, end: int) -> bool:

@@ -1,4 +1,5 @@
-"""Checks on saying things again: repetition inside an answer, copying from elsewhere, variety of words and of rhythm."""
+"""Checks on saying things again: repetition inside an answer, copying from elsewhere, variety of words and of
+rhythm."""
 
 import re
 from collections import Counter
@@ -20,8 +21,8 @@ _SENTENCE_WORDS = 3
 
 @check("repetition")
 class Repetition(Check):
-    """1 where nothing is said twice. Falls with the share that repeats something before it: of word n-grams, of sentences, or
-    of characters in runs of ten and more, whichever is largest."""
+    """1 where nothing is said twice. Falls with the share that repeats something before it: of word n-grams, of
+    sentences, or of characters in runs of ten and more, whichever is largest."""
 
     n: Annotated[int, Field(ge=1, le=20)] = 4
     """Words in an n-gram."""
@@ -129,7 +130,8 @@ def _runs(numbers: list[int]) -> list[tuple[int, int]]:
 
 @check("repeats_prompt")
 class RepeatsPrompt(Check):
-    """How much of the request the answer repeats, word for word, at its very start: the share of the request's words."""
+    """How much of the request the answer repeats, word for word, at its very start: the share of the request's
+    words."""
 
     text: str | None = None
     """What is to be repeated; left out: the last user turn."""
@@ -146,13 +148,14 @@ class RepeatsPrompt(Check):
 
 @check("lexical_variety")
 class LexicalVariety(Ranged):
-    """1 where the share of different words in a window, moved over the answer word by word and averaged, is at least `min`.
+    """1 where the share of different words in a window, moved over the answer word by word and averaged, is at least
+    `min`.
 
-    The moving-average type-token ratio of Covington and McFall (2010), which, unlike the plain ratio, does not fall as texts
-    get longer. Answers shorter than the window are one window.
+    The moving-average type-token ratio of Covington and McFall (2010), which, unlike the plain ratio, does not fall as
+    texts get longer. Answers shorter than the window are one window.
     """
 
-    unit = "of the words in a window are different"
+    unit = "share of different words in a window"
 
     window: Annotated[int, Field(ge=2, le=1000)] = 50
     """Words in the window."""
@@ -179,10 +182,10 @@ class LexicalVariety(Ranged):
 
 @check("sentence_rhythm")
 class SentenceRhythm(Ranged):
-    """1 where sentence lengths vary enough: their standard deviation over their mean is at least `min`. 0 for an answer of
-    fewer than three sentences, which has no rhythm."""
+    """1 where sentence lengths vary enough: their standard deviation over their mean is at least `min`. 0 for an answer
+    of fewer than three sentences, which has no rhythm."""
 
-    unit = "is the spread of sentence lengths over their mean"
+    unit = "spread of sentence lengths over their mean"
 
     min: Amount | None = 0.3
     """The least that is right."""

@@ -26,7 +26,8 @@ TONE_LISTS: Final = (
 )
 # Distances are bounded, so that the time is linear.
 _NOT_BUT = re.compile(
-    r"\b(?:is|are|was|were|it['’]s|that['’]s|this is|[a-z]{2,12}n['’]t|not)\s(?:not\s)?(?:just|only|merely|simply)\s[^.!?\n;]{1,80}?"
+    r"\b(?:is|are|was|were|it['’]s|that['’]s|this is|[a-z]{2,12}n['’]t|not)\s(?:not\s)?(?:just|only|merely|simply)\s"
+    r"[^.!?\n;]{1,80}?"
     r"(?:[,;—–-]\s?|\.\s)(?:but|it['’]s|it is|they['’]re|they are|that['’]s|we['’]re)\b",
     re.IGNORECASE,
 )
@@ -55,7 +56,7 @@ def _known_as(word: str, abstract: bool) -> str:
 def _forms(word: str) -> list[str]:
     """`word`, and what it may be a plural, past or -ing form of."""
     forms = [word]
-    if word.endswith("ies") or word.endswith("ied"):
+    if word.endswith(("ies", "ied")):
         forms.append(word[:-3] + "y")
     if word.endswith("ves"):
         forms += [word[:-3] + "f", word[:-3] + "fe"]
@@ -72,9 +73,9 @@ def _forms(word: str) -> list[str]:
 
 @check("concreteness")
 class Concreteness(Check):
-    """How far the answer speaks of things seen, heard, touched and done: concrete and sensory words in 100 words less abstract
-    ones, over `per`, held to 0..1. English, by our own word lists. Answers under 100 words are taken at their own length, but
-    for at least 20."""
+    """How far the answer speaks of things seen, heard, touched and done: concrete and sensory words in 100 words less
+    abstract ones, over `per`, held to 0..1. English, by our own word lists. Answers under 100 words are taken at their
+    own length, but for at least 20."""
 
     per: Positive = 12.0
     """How many concrete words, net of abstract ones, in 100 words give 1."""
@@ -103,8 +104,8 @@ class Concreteness(Check):
 
 @check("ai_tone")
 class AiTone(Check):
-    """1 where nothing sounds like an assistant. Falls with the hits in 100 words: phrases of the tone lists, `not just this but
-    that`, each emoji, and each dash beyond one in 100 words. English. Answers under 100 words count as 100."""
+    """1 where nothing sounds like an assistant. Falls with the hits in 100 words: phrases of the tone lists, `not just
+    this but that`, each emoji, and each dash beyond one in 100 words. English. Answers under 100 words count as 100."""
 
     per: Positive = 3.0
     """How many hits in 100 words give 0."""

@@ -18,26 +18,19 @@ _DOUBLED: Final = re.compile(r"\b([a-z']+)\s+\1\b", re.IGNORECASE)
 _TAILS: Final = frozenset(["", "s", "d", "ll", "ve", "re"])
 _LONG: Final = 60
 _LOOP: Final = 4
-_SMALL: Final = frozenset(
-    """
-    the a an of to in and is was it that for on with as at by this he she they we i you my his her their our
-    its but or be are were had have has not from so if when then there what all up out no do did would could
-    can will me him them us
-    """.split()
-)
 _SUBJECT: Final = (
     r"(?<!if )(?<!though )(?<!wish )(?<!than )(?<!and )(?<!or )(?<!of )(?<!with )(?<!for )(?<!to )(?<!about )"
 )
 _NOT_A_NOUN: Final = "".join(rf"(?<!\b{word} )" for word in "the a my his her their your this free good".split())
 _PAST: Final = "is|are|was|were|went|made|took|came|gave|said"
 _DETERMINER: Final = "the|a|an|my|your|our|their|its"
-_NO_NOUN: Final = f"{_DETERMINER}|his|of|and|or|is|are|was|were|to|at|he|she|they|we|me|us|him|them"
+_NO_NOUN: Final = f"{_DETERMINER}|his|of|and|or|is|are|was|were|to|at|he|she|they|we|me|(?-i:us)|him|them"
 _RULES: Final = tuple(
-    (name, re.compile(pattern.replace("'", "['’]"), 0 if "I " in pattern or " i" in pattern else re.IGNORECASE))
+    (name, re.compile(pattern.replace("'", "['’]"), re.IGNORECASE))
     for name, pattern in (
         ("agreement", rf"{_SUBJECT}\b(?:he|she|it) (?:are|am|don't|aren't)\b"),
         ("agreement", rf"{_SUBJECT}\b(?:they|we) (?:is|was|has|does|am|isn't|wasn't|doesn't)\b"),
-        ("agreement", rf"{_SUBJECT}\bI (?:is|are|has|does|be|isn't|aren't|doesn't)\b"),
+        ("agreement", rf"{_SUBJECT}\b(?-i:I) (?:is|are|has|does|be|isn't|aren't|doesn't)\b"),
         ("agreement", r"\b(?:these|those|many|several) (?:man|woman|child|person)\b"),
         ("agreement", r"\b(?:this|each|every) (?:children|people|men|women|things|days|years|times)\b"),
         ("modal", rf"{_NOT_A_NOUN}\b(?:can|could|will|would|should|must|might) (?:{_PAST}|has|does|did)\b"),
@@ -48,7 +41,7 @@ _RULES: Final = tuple(
         ("article", r"\ba (?=[aeio]\w{2})(?!one\b|once\b|eu|ewe)\w+"),
         ("article", r"\ban (?=[bcdfgjklmnpqrtvwyz][aeiou]\w)\w+"),
         ("punctuation", r",\s*[,.;]|;\s*[;,.]|(?<!\.)\.\.(?!\.)|\s[,;](?=\s)|[!?]{4,}"),
-        ("lone i", r"(?<![\w.])i(?= (?:am|was|had|have|think|can|will|would|remember|know|do)\b)"),
+        ("lone i", r"(?<![\w.])(?-i:i)(?= (?:am|was|had|have|think|can|will|would|remember|know|do)\b)"),
     )
 )
 _SMALL_WORD: Final = re.compile(r"(?<![\w'’-])[a-z]+(?:['’][a-z]+)?(?![\w-])")
@@ -75,7 +68,7 @@ class Language:
     The rules: unknown words (a dictionary of 160,000, names and numbers let through), a word doubled, agreement of
     pronouns and verbs, two verbs or two determiners in a row, a/an, a lone `i`, doubled punctuation, quotes or
     brackets left open, a small first letter, a line that just ends (the answer's last sentence may be cut off, list
-    items may be bare), more than 60 words, word salad (fewer than 12% small words in a sentence of ten or more), a
+    items may be bare), more than 60 words, word salad (of ten words or more, fewer than 12% short ones), a
     sentence said before, and runs of four words used three times or more.
 
     Sees: language that breaks down, and loops. Misses: sense, facts, style and any fault that needs a parser; English
@@ -135,7 +128,7 @@ class Language:
             names.append("doubled word")
         if len(found) > _LONG:
             names.append("run-on")
-        if len(found) >= 10 and sum(word.split("'")[0] in _SMALL for word in found) < 0.12 * len(found):
+        if len(found) >= 10 and sum(len(word) <= 3 for word in found) < 0.12 * len(found):
             names.append("word salad")
         small = _SMALL_WORD.findall(re.sub(r"[\w'’-]+$", "", sentence) if cut else sentence)
         if any(not self._known(word.replace("’", "'")) for word in small):

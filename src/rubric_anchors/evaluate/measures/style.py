@@ -45,7 +45,10 @@ class Particulars:
 
 
 class Length:
-    """Words in the answer. No bar and no good direction: a drift is worth a look. Misses everything else."""
+    """Words in the answer. No bar and no good direction: a drift is worth a look.
+
+    Sees: answers that grow or shrink. Misses: everything else.
+    """
 
     name = "length"
     family = "style"
@@ -57,8 +60,9 @@ class Length:
 
 
 class SentenceLength:
-    """Words in a sentence, mean over the answer. No bar and no good direction. Sees run-ons and fragments only by
-    their length.
+    """Words in a sentence, mean over the answer. No bar and no good direction.
+
+    Sees: run-ons and fragments, by their length only. Misses: everything else.
     """
 
     name = "sentence_length"

@@ -6,7 +6,8 @@ import re
 from typing import Final
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_END: Final = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[\"'“‘(\[]?\w)")
+_END: Final = re.compile(r"[.!?…]+[\"'”’)\]*_]*\s+(?=[\"'“‘(\[*_]*\w)")
+_GOES_ON: Final = re.compile(r"(?:\.\.|…|[!?]|[\"'”’)])$")
 _SHORT: Final = re.compile(r"\b(?:mr|mrs|ms|dr|st|prof|vs|e\.g|i\.e|etc|no|jr|sr)\.$", re.IGNORECASE)
 LIST_LINE: Final = re.compile(r"^\s*(?:[-*•+]|\(?\d{1,3}[.)]|#{1,6})\s+")
 _SUFFIXES: Final = (
@@ -21,17 +22,19 @@ def words(text: str) -> list[str]:
 
 
 def sentences(text: str) -> list[str]:
-    """Sentences in order: split at line ends, and after `.`, `!` or `?` unless an abbreviation stands before."""
+    """Sentences in order: cut at line ends, and after `.`, `!` or `?`.
+
+    Not after an abbreviation, nor where a small letter goes on behind a quotation, a question or three dots.
+    """
     found: list[str] = []
     for line in text.splitlines():
-        pending = ""
-        for part in _END.split(line.strip()):
-            pending = f"{pending} {part}".strip()
-            if not _SHORT.search(pending):
-                found.append(pending)
-                pending = ""
-        if pending:
-            found.append(pending)
+        start = 0
+        for match in _END.finditer(line):
+            before = line[start : match.end()].strip()
+            if not _SHORT.search(before) and not (line[match.end()].islower() and _GOES_ON.search(before)):
+                found.append(before)
+                start = match.end()
+        found.append(line[start:].strip())
     return [sentence for sentence in found if sentence]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from rubric_anchors.report.text import cells, plural
-from rubric_anchors.rubric.model import Criterion, Relation, Rubric, Veto
+from rubric_anchors.rubric.model import NO_AND_YES, Criterion, Relation, Rubric, Veto
 from rubric_anchors.runs.folder import RunFolder
 from rubric_anchors.runs.records import Manifest, StageResult
 
@@ -18,6 +18,8 @@ class CriterionView:
     """Its part of the weighted mean, 0..1."""
     critic: str
     veto: str
+    tiered: bool
+    """Whether its tiers say more than No and Yes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ def _rubric(rubric: Rubric) -> RubricView:
                 share=abs(criterion.weight) / total,
                 critic=f"{criterion.critic.kind} {criterion.critic.name}".strip() + _options(criterion.critic.options),
                 veto=veto_words(criterion.veto) if criterion.veto else "",
+                tiered=tuple(tier.means for tier in criterion.tiers) != NO_AND_YES
+                or any(tier.anchors for tier in criterion.tiers),
             )
             for criterion in rubric.criteria
         ),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rubric_anchors.report.figures import Interval, domain_of, interval
+from rubric_anchors.report.figures import Interval, Tick, domain_of, interval, scale
 from rubric_anchors.report.readings import Reading, against_margin, direction, is_ratio, kept, margin_units
 from rubric_anchors.runs.records import Evaluation, Measured, Preserved
 
@@ -38,14 +38,14 @@ class FamilyRow:
 @dataclass(frozen=True, slots=True)
 class Measures:
     inside: tuple[MeasureRow, ...]
-    inside_domain: tuple[float, float]
+    inside_scale: tuple[Tick, ...]
     outside: tuple[MeasureRow, ...]
-    outside_domain: tuple[float, float]
+    outside_scale: tuple[Tick, ...]
     families: tuple[FamilyRow, ...]
-    family_domain: tuple[float, float]
+    family_scale: tuple[Tick, ...]
     seesaw: str
     preserved: tuple[PreservedRow, ...]
-    preserved_domain: tuple[float, float]
+    preserved_scale: tuple[Tick, ...]
 
 
 def measures(evaluation: Evaluation) -> Measures:
@@ -64,21 +64,21 @@ def measures(evaluation: Evaluation) -> Measures:
     )
     return Measures(
         inside=tuple(MeasureRow(each, direction(each), _plain(each, inside_domain)) for each in inside),
-        inside_domain=inside_domain,
+        inside_scale=scale(inside_domain),
         outside=tuple(
             MeasureRow(each, against_margin(each), interval(*places, outside_domain, -1.0) if places else None)
             for each in outside
             for places in [scaled[each.name]]
         ),
-        outside_domain=outside_domain,
+        outside_scale=scale(outside_domain),
         families=family_rows,
-        family_domain=family_domain,
+        family_scale=scale(family_domain),
         seesaw=_seesaw(family_rows),
         preserved=tuple(
             PreservedRow(each, kept(each), interval(*places, preserved_domain, -1.0), is_ratio(each))
             for each, places in zip(evaluation.preservation, kept_places, strict=True)
         ),
-        preserved_domain=preserved_domain,
+        preserved_scale=scale(preserved_domain),
     )
 
 

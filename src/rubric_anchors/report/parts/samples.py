@@ -9,13 +9,13 @@ from pydantic import JsonValue
 from rubric_anchors.critic.answer import without_reasoning
 from rubric_anchors.report.figures import Fall, waterfall
 from rubric_anchors.report.text import Passage, as_float, passages
-from rubric_anchors.rubric.model import Criterion, Rubric
+from rubric_anchors.rubric.model import NO_AND_YES, Criterion, Rubric
 from rubric_anchors.runs.folder import RunFolder
 from rubric_anchors.runs.records import SamplePair, SampleSide
 
 SHOWN: Final = 60
 """Pairs on the page; the rest stay in samples.json, and the page says so."""
-OPEN: Final = 4
+OPEN: Final = 2
 """Pairs whose scorecards start unfolded."""
 
 
@@ -112,7 +112,7 @@ def _verdict(key: str, verdict: JsonValue, criterion: Criterion | None) -> Verdi
     seen = verdict if isinstance(verdict, dict) else {}
     tier, evidence, cause = seen.get("tier"), seen.get("evidence"), seen.get("cause")
     place = tier if isinstance(tier, int) else None
-    known = criterion is not None and place is not None and 0 <= place < len(criterion.tiers)
+    means = [tier.means for tier in criterion.tiers] if criterion else []
     notes = (
         [str(item["note"]) for item in evidence if isinstance(item, dict) and item.get("note")]
         if isinstance(evidence, list)
@@ -122,7 +122,8 @@ def _verdict(key: str, verdict: JsonValue, criterion: Criterion | None) -> Verdi
         key=key,
         value=as_float(seen.get("value")),
         tier=place,
-        means=criterion.tiers[place].means if criterion is not None and place is not None and known else "",
+        # "No." beside 0.91 would mislead: the plain ladder of a check says nothing that its value does not.
+        means=means[place] if place is not None and place in range(len(means)) and tuple(means) != NO_AND_YES else "",
         critic=str(seen.get("critic", "")),
         notes=tuple(dict.fromkeys(notes)),
         cause=f"{cause.get('code', 'unknown')}: {cause.get('detail', '')}".rstrip(": ")
