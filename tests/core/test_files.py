@@ -111,7 +111,9 @@ def test_whole_text_mends_only_what_no_file_can_hold() -> None:
     assert whole_text("\ud83d\ude00") == "😀"
 
 
-@pytest.mark.parametrize(("size", "words"), [(3, "3 bytes"), (8 << 20, "8 MiB"), (3 << 19, "1.5 MiB"), (1 << 31, "2 GiB")])
+@pytest.mark.parametrize(
+    ("size", "words"), [(3, "3 bytes"), (8 << 20, "8 MiB"), (3 << 19, "1.5 MiB"), (1 << 31, "2 GiB")]
+)
 def test_sizes_are_in_words(size: int, words: str) -> None:
     assert human_size(size) == words
 

@@ -119,7 +119,9 @@ def test_an_empty_file_says_what_was_expected(content: str) -> None:
     assert fault(content) == "r.yaml: the file is empty; expected a mapping of fields (name, stages, options, ...)"
 
 
-@pytest.mark.parametrize(("content", "seen"), [("a", "the text 'a'"), ("- a", "a list"), ("3", "the number 3"), ("[]", "an empty")])
+@pytest.mark.parametrize(
+    ("content", "seen"), [("a", "the text 'a'"), ("- a", "a list"), ("3", "the number 3"), ("[]", "an empty")]
+)
 def test_a_file_that_is_no_mapping_is_refused(content: str, seen: str) -> None:
     assert f"expected a mapping of fields (name, stages, options, ...), seen {seen}" in fault(content)
 

@@ -35,7 +35,7 @@ BROKEN_RUBRICS: dict[str, tuple[str, str, int, str]] = {
     "missing field": ("    ask: Concrete detail carries it.\n", "", 8, "criterion 'detail': field 'ask' is missing"),
     "wrong type": ("weight: 2", "weight: much", 6, "criterion 'length': weight: expected a number, seen the text 'much'"),
     "quoted number": ("weight: 2", "weight: '2'", 6, "seen the text '2'; write it without quotes"),
-    "number for text": ("ask: Concrete detail carries it.", "ask: 5", 9, "expected text, seen the number 5; put it in quotes"),
+    "number for text": ("ask: Concrete detail carries it.", "ask: 5", 9, "expected some text, seen the number 5; put it in quotes"),
     "YAML 1.1 no": ("means: None.", "means: no", 12, 'write "no" or false'),
     "YAML 1.1 number": ("min: 60", "min: 1_000", 7, "1_000 is read differently by YAML readers"),
     "not a number": ("weight: 2", "weight: .nan", 6, "criterion 'length': weight: .nan is no number that can be used"),
@@ -102,7 +102,7 @@ DATA: dict[str, tuple[str, bytes, str]] = {
     "last turn": ("d.jsonl", b'{"prompt": [{"role": "assistant", "content": "x"}]}\n', ":1: prompt: the last message is the assistant's"),
     "id twice": ("d.jsonl", b'{"id": "a", "prompt": "x"}\n{"id": "a", "prompt": "y"}\n', ":2: the id 'a' stands at"),
     "prompt twice": ("d.jsonl", P + P, ":2: the same prompt (and no id) stands at"),
-    "rubrics": ("d.jsonl", b'{"prompt": "x", "rubrics": [3]}\n', ":1: rubrics: expected a list of ids, seen a list"),
+    "rubrics": ("d.jsonl", b'{"prompt": "x", "rubrics": [3]}\n', ":1: rubrics: expected a list of ids, seen the number 3 in it"),
     "inline rubric": (
         "d.jsonl",
         P + json.dumps({"prompt": "x", "rubric": {"id": "r", "criteria": [{"key": "k", "aks": "It."}]}}).encode(),

@@ -18,7 +18,9 @@ CHARACTERS = st.characters(exclude_categories=["Cs"])
 TEXT = st.sampled_from(TRAPS) | st.text(CHARACTERS, max_size=30)
 SAYING = TEXT.map(lambda text: text if any(character.isalnum() for character in text) else f"{text}a")
 UNIT = st.sampled_from([0.0, -0.0, 0.25, 1.0, 1e-7, 1 / 3]) | st.floats(0, 1)
-KEY = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True) | st.sampled_from(["no", "on", "yes", "null", "with", "key"])
+KEY = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True) | st.sampled_from(
+    ["no", "on", "yes", "null", "with", "key"]
+)
 OPTION: st.SearchStrategy[JsonValue] = st.recursive(
     st.none()
     | st.booleans()
@@ -77,12 +79,18 @@ def rubrics(draw: st.DrawFn) -> Rubric:
     """Any valid rubric."""
     keys = draw(st.lists(KEY, min_size=1, max_size=4, unique=True))
     fields: dict[str, Any] = {
-        "id": draw(st.from_regex(r"[a-z0-9][a-z0-9._-]{0,12}", fullmatch=True) | st.sampled_from(["1", "no", "1.5", "null"])),
+        "id": draw(
+            st.from_regex(r"[a-z0-9][a-z0-9._-]{0,12}", fullmatch=True) | st.sampled_from(["1", "no", "1.5", "null"])
+        ),
         "title": draw(TEXT),
         "scope": draw(st.sampled_from(["dataset", "task", "instance"])),
         "tags": draw(st.lists(TEXT, max_size=3)),
         "language": draw(st.sampled_from(["", "en", "no", "zh-Hant"])),
-        "provenance": {"by": draw(st.sampled_from(["human", "model", "hybrid"])), "author": draw(TEXT), "from": draw(TEXT)},
+        "provenance": {
+            "by": draw(st.sampled_from(["human", "model", "hybrid"])),
+            "author": draw(TEXT),
+            "from": draw(TEXT),
+        },
         "criteria": [draw(_criterion(key)) for key in keys],
         "relations": [],
         "reward": {"unjudgeable": draw(st.sampled_from(["worst", "veto"]))},

@@ -38,7 +38,9 @@ def test_python_names_of_fields_are_not_a_files_names() -> None:
 
 
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(RubricError, match=r"cannot read '.*none\.yaml': there is no such file or folder; check the path"):
+    with pytest.raises(
+        RubricError, match=r"cannot read '.*none\.yaml': there is no such file or folder; check the path"
+    ):
         Rubric.load(tmp_path / "none.yaml")
     with pytest.raises(RubricError, match="it is a folder"):
         Rubric.load(str(tmp_path))

@@ -25,21 +25,25 @@ def refusal(*criteria: dict[str, Any], **fields: Any) -> str:  # noqa: ANN401
 
 def test_content_ids_of_rubrics_are_pinned() -> None:
     """They stand in caches and manifests: a change of the model that moves them orphans what people have paid for."""
-    assert rubric().content_id == "?1"
+    assert rubric().content_id == "cad0f9a50ed4dcfd"
     full = rubric(
         criterion(veto={"below": 0.5}, weight=2),
-        criterion(key="b", critic="exemplar", tiers=[{"means": "a", "anchors": ["x"]}, {"means": "b", "anchors": ["y"]}]),
+        criterion(
+            key="b", critic="exemplar", tiers=[{"means": "a", "anchors": ["x"]}, {"means": "b", "anchors": ["y"]}]
+        ),
         relations=[{"saturate": {"key": "k", "beyond": 0.8}}, {"interact": {"keys": ["k", "b"], "kind": "gate"}}],
         reward={"shape": {"from": 0.5}},
         provenance={"from": "a book"},
     )
-    assert full.content_id == "?2"
+    assert full.content_id == "0469e700f4979e26"
 
 
 def spelled_out() -> tuple[Rubric, Rubric]:
     short = rubric(
         criterion(veto={"below": 0.5}),
-        criterion(key="b", critic="exemplar", tiers=[{"means": "a", "anchors": ["x"]}, {"means": "b", "anchors": ["y"]}]),
+        criterion(
+            key="b", critic="exemplar", tiers=[{"means": "a", "anchors": ["x"]}, {"means": "b", "anchors": ["y"]}]
+        ),
         relations=[{"saturate": {"key": "k", "beyond": 0.8}}, {"interact": {"keys": ["k", "b"], "kind": "gate"}}],
         reward={"shape": {}},
     )
@@ -148,7 +152,10 @@ def test_tiers_default_to_an_even_ladder_and_for_checks_to_no_and_yes() -> None:
     ("fields", "words"),
     [
         ({"tiers": [{"means": "a", "value": 0.2}, {"means": "b"}]}, "give every tier a value or none: 1 of 2 have one"),
-        ({"tiers": [{"means": "a", "value": 0.9}, {"means": "b", "value": 0.1}]}, "must never decrease.* seen 0.9, 0.1"),
+        (
+            {"tiers": [{"means": "a", "value": 0.9}, {"means": "b", "value": 0.1}]},
+            "must never decrease.* seen 0.9, 0.1",
+        ),
         ({"tiers": [{"means": "a", "value": 0.5}, {"means": "b", "value": 0.5}]}, "must differ in value; both are 0.5"),
         ({"tiers": [{"means": "a"}]}, "needs at least two tiers; seen one"),
         ({"tiers": [{"means": " \n"}, {"means": "b"}]}, "pattern"),
@@ -186,7 +193,10 @@ def test_an_unsound_criterion_is_refused(fields: dict[str, Any], words: str) -> 
     [
         ({"criteria": []}, "at least 1 item"),
         ({"criteria": [criterion(), criterion()]}, "'k' stands more than once"),
-        ({"relations": [{"saturate": {"key": "kk", "beyond": 0.5}}]}, "'kk' is no criterion; there are: k; did you mean 'k'"),
+        (
+            {"relations": [{"saturate": {"key": "kk", "beyond": 0.5}}]},
+            "'kk' is no criterion; there are: k; did you mean 'k'",
+        ),
         ({"relations": [{"saturate": {"key": "k", "beyond": 0.5}}] * 2}, "more than one saturate relation"),
         ({"relations": [{}]}, "either .saturate"),
         ({"relations": [{"interact": {"keys": ["k", "k"], "kind": "gate"}}]}, "two different criteria; seen k twice"),
@@ -220,7 +230,9 @@ def test_a_veto_that_states_no_effect_sets_the_reward_to_0() -> None:
 
 
 def test_the_tier_of_a_value_is_the_highest_that_it_reaches() -> None:
-    made = Criterion.model_validate(criterion(tiers=[{**tier, "value": value} for tier, value in zip(LADDER, (0.2, 0.5, 0.5), strict=True)]))
+    made = Criterion.model_validate(
+        criterion(tiers=[{**tier, "value": value} for tier, value in zip(LADDER, (0.2, 0.5, 0.5), strict=True)])
+    )
     assert [made.tier_of(value) for value in (0.0, 0.2, 0.49, 0.5, 1.0)] == [0, 0, 0, 2, 2]
 
 

@@ -41,6 +41,8 @@ def faults(error: ValidationError, root: Node, model: type[BaseModel]) -> list[F
     """What `model` refused about `root`: unknown fields first (they explain missing ones), then by place."""
     found: dict[Path, tuple[tuple[bool, int, int], Fault]] = {}
     for number, item in enumerate(error.errors(include_url=False)):
+        if _follows_from_others(item):
+            continue
         path = (*item["loc"], *_where(item))
         node, place, taken = find(root, path)
         whole = taken == len(path)
@@ -52,6 +54,12 @@ def faults(error: ValidationError, root: Node, model: type[BaseModel]) -> list[F
             path, (rank, Fault(place, label(root, path if item["type"] not in _NAMED else path[:-1]) + message))
         )
     return [fault for _, fault in sorted(found.values(), key=lambda pair: pair[0])]
+
+
+def _follows_from_others(item: ErrorDetails) -> bool:
+    """Entries that failed are not counted: the list is then called too short as well."""
+    value = item["input"]
+    return item["type"] == "too_short" and isinstance(value, list) and len(value) >= item["ctx"]["min_length"]
 
 
 def _where(item: ErrorDetails) -> Path:

@@ -74,8 +74,11 @@ class Cells:
             value = [part.strip() for part in value.split(",") if part.strip()]
         if value is None:
             return ()
-        if not isinstance(value, list | tuple) or not all(isinstance(item, str) and item for item in value):
+        if not isinstance(value, list | tuple):
             raise self._error(f"rubrics: expected a list of ids, seen {kind_of(value)}")
+        bad = next((item for item in value if not isinstance(item, str) or not item), None)
+        if bad is not None:
+            raise self._error(f"rubrics: expected a list of ids, seen {kind_of(bad)} in it")
         return tuple(dict.fromkeys(str(item) for item in value))
 
     def rubric(self) -> Rubric | None:

@@ -1,0 +1,38 @@
+"""What each check gives, case by case."""
+
+import pytest
+
+from rubric_anchors.critic import build
+from rubric_anchors.critic.checks.registry import check_registry
+from tests.critic.checks.cases_counts import COUNTS
+from tests.critic.checks.cases_lexical import LEXICAL
+from tests.critic.checks.cases_markup import MARKUP
+from tests.critic.checks.cases_style import STYLE
+from tests.critic.checks.table import Case, Table, decide
+
+TABLE: Table = {**COUNTS, **LEXICAL, **MARKUP, **STYLE}
+CASES = [pytest.param(name, case, id=f"{name}-{at}") for name, cases in TABLE.items() for at, case in enumerate(cases)]
+NEED_A_MODEL = {"relevance", "fluency"}
+
+
+@pytest.mark.parametrize(("name", "case"), CASES)
+def test_a_check_gives_what_its_table_says(name: str, case: Case) -> None:
+    options, text, value = case
+    finding = decide(name, options, text)
+    assert finding.value == pytest.approx(value, abs=1e-9), [item.note for item in finding.evidence]
+
+
+def test_every_check_has_at_least_six_cases() -> None:
+    assert build
+    thin = [name for name in check_registry if name not in NEED_A_MODEL and len(TABLE.get(name, ())) < 6]
+    assert thin == []
+
+
+@pytest.mark.parametrize(("name", "case"), CASES)
+def test_a_finding_says_what_was_seen_and_points_into_the_text(name: str, case: Case) -> None:
+    options, text, _ = case
+    evidence = decide(name, options, text).evidence
+    assert evidence[0].note
+    for item in evidence:
+        if item.start is not None and item.end is not None:
+            assert 0 <= item.start < item.end <= len(text)
