@@ -43,7 +43,7 @@ def test_a_write_replaces_the_whole_file_and_leaves_nothing_else(tmp_path: Path)
 def test_a_failed_write_leaves_the_old_file_and_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "a.json"
     atomic_write_json(target, {"old": True})
-    monkeypatch.setattr(files.os, "fsync", full_disk)
+    monkeypatch.setattr(os, "fsync", full_disk)
     with pytest.raises(SetupError, match=r"cannot write '.*a\.json': the disk is full; free some space"):
         atomic_write_json(target, {"new": True})
     assert json.loads(target.read_text()) == {"old": True}
@@ -173,7 +173,7 @@ def test_a_full_disk_leaves_whole_rows_and_the_others_for_later(
     journal.flush()
     journal.append({"b": 2})
     with monkeypatch.context() as patch:
-        patch.setattr(files.os, "fsync", full_disk)
+        patch.setattr(os, "fsync", full_disk)
         with pytest.raises(SetupError, match="the disk is full"):
             journal.flush()
     assert path.read_bytes() == b'{"a":1}\n'

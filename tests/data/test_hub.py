@@ -11,7 +11,7 @@ ROWS = [{"prompt": "x", "response": "y"}, {"prompt": [{"role": "user", "content"
 
 
 @pytest.fixture
-def datasets() -> Any:  # noqa: ANN401
+def datasets() -> Any:
     return pytest.importorskip("datasets", reason="needs `pip install 'rubric-anchors[local]'`")
 
 
@@ -23,36 +23,36 @@ def turns(text: str) -> list[dict[str, str]]:
     return [{"role": "user", "content": text}]
 
 
-def test_a_saved_folder_is_read(tmp_path: Path, datasets: Any) -> None:  # noqa: ANN401
+def test_a_saved_folder_is_read(tmp_path: Path, datasets: Any) -> None:
     datasets.Dataset.from_list([{"prompt": turns("x")}, {"prompt": turns("y")}]).save_to_disk(tmp_path / "d")
     assert texts(tmp_path / "d") == ["x", "y"]
-    with pytest.raises(DataError, match="the folder has no splits"):
+    with pytest.raises(DataError, match=r"the folder has no splits"):
         texts(f"{tmp_path / 'd'}:train")
 
 
-def test_a_folder_with_splits_gives_the_one_that_is_named(tmp_path: Path, datasets: Any) -> None:  # noqa: ANN401
+def test_a_folder_with_splits_gives_the_one_that_is_named(tmp_path: Path, datasets: Any) -> None:
     parts = {name: datasets.Dataset.from_list([{"prompt": name}]) for name in ("train", "held_out")}
     datasets.DatasetDict(parts).save_to_disk(tmp_path / "d")
     assert texts(tmp_path / "d") == ["train"]
     assert texts(f"{tmp_path / 'd'}:held_out") == ["held_out"]
-    with pytest.raises(DataError, match="no split 'heldout'; write FOLDER:SPLIT with one of train, held_out"):
+    with pytest.raises(DataError, match=r"no split 'heldout'; write FOLDER:SPLIT with one of train, held_out"):
         texts(f"{tmp_path / 'd'}:heldout")
 
 
-def test_a_folder_that_is_none_is_one_line(tmp_path: Path, datasets: Any) -> None:  # noqa: ANN401
+def test_a_folder_that_is_none_is_one_line(tmp_path: Path, datasets: Any) -> None:
     del datasets
     with pytest.raises(DataError, match="was not saved by `datasets`"):
         texts(tmp_path)
     (tmp_path / "state.json").write_text("{}")
-    with pytest.raises(DataError, match="cannot be read .*; save it anew") as caught:
+    with pytest.raises(DataError, match=r"cannot be read .*; save it anew") as caught:
         texts(tmp_path)
     assert "\n" not in str(caught.value)
 
 
-def test_a_hub_id_is_loaded_with_its_split(monkeypatch: pytest.MonkeyPatch, datasets: Any) -> None:  # noqa: ANN401
+def test_a_hub_id_is_loaded_with_its_split(monkeypatch: pytest.MonkeyPatch, datasets: Any) -> None:
     asked: list[tuple[str, str]] = []
 
-    def load_dataset(name: str, *, split: str) -> Any:  # noqa: ANN401
+    def load_dataset(name: str, *, split: str) -> Any:
         asked.append((name, split))
         return datasets.Dataset.from_list([{"prompt": turns("x"), "response": "y"}])
 
@@ -62,12 +62,12 @@ def test_a_hub_id_is_loaded_with_its_split(monkeypatch: pytest.MonkeyPatch, data
     assert asked == [("owner/name", "train"), ("owner/name", "test[:5]")]
 
 
-def test_a_hub_that_does_not_answer_is_one_line(monkeypatch: pytest.MonkeyPatch, datasets: Any) -> None:  # noqa: ANN401
+def test_a_hub_that_does_not_answer_is_one_line(monkeypatch: pytest.MonkeyPatch, datasets: Any) -> None:
     def load_dataset(*args: object, **options: object) -> object:
         raise ConnectionError("no route\nto the hub")
 
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
-    with pytest.raises(SetupError, match="the hub does not give this data set .ConnectionError: no route to the hub."):
+    with pytest.raises(SetupError, match=r"the hub does not give this data set .ConnectionError: no route to the hub."):
         texts("hub:owner/name")
 
 

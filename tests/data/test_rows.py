@@ -19,9 +19,16 @@ INLINE = {
     "criteria": [{"key": "k", "ask": "It is.", "critic": {"check": "word_count", "with": {"min": 3}}}],
 }
 ROWS: list[dict[str, Any]] = [
-    {"id": "a", "prompt": "Write, please.\r\nTwo \"lines\".", "family": "writing", "rubrics": ["x", "y"], "reference": "r", "n": 1},
+    {
+        "id": "a",
+        "prompt": 'Write, please.\r\nTwo "lines".',
+        "family": "writing",
+        "rubrics": ["x", "y"],
+        "reference": "r",
+        "n": 1,
+    },
     {"id": "b", "prompt": TURNS, "family": "", "rubrics": None, "reference": None, "n": 2},
-]  # fmt: skip
+]
 
 
 def lines(path: Path, *rows: object) -> Path:
@@ -99,7 +106,14 @@ def test_a_prompt_that_looks_like_json_stays_text(tmp_path: Path) -> None:
         assert read_prompts(lines(tmp_path / "d.jsonl", {"prompt": text})).rows[0].text == text
 
 
-@pytest.mark.parametrize("inline", [INLINE, json.dumps(INLINE), "id: inline\ncriteria:\n  - {key: k, ask: It is., critic: {check: word_count, with: {min: 3}}}\n"])  # fmt: skip
+@pytest.mark.parametrize(
+    "inline",
+    [
+        INLINE,
+        json.dumps(INLINE),
+        "id: inline\ncriteria:\n  - {key: k, ask: It is., critic: {check: word_count, with: {min: 3}}}\n",
+    ],
+)
 def test_a_row_may_carry_its_rubric(tmp_path: Path, inline: object) -> None:
     prompts = read_prompts(
         lines(tmp_path / "d.jsonl", {"prompt": "x", "rubric": inline}, {"prompt": "y", "rubric": INLINE})
@@ -131,15 +145,24 @@ def test_an_inline_rubric_survives_parquet_which_fills_in_nulls(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ([{"prompt": "x", "rubric": INLINE, "rubrics": ["y"]}], ":1: the row has both `rubric` and `rubrics`; keep one"),
-        ([{"prompt": "x", "rubric": INLINE}, {"prompt": "y", "rubric": {**INLINE, "title": "other"}}], ":2: another row carries"),
+        (
+            [{"prompt": "x", "rubric": INLINE, "rubrics": ["y"]}],
+            ":1: the row has both `rubric` and `rubrics`; keep one",
+        ),
+        (
+            [{"prompt": "x", "rubric": INLINE}, {"prompt": "y", "rubric": {**INLINE, "title": "other"}}],
+            ":2: another row carries",
+        ),
         ([{"prompt": "x", "rubric": "id: r\ncriteria: []\n"}], ":1, rubric:2:1: criteria: expected at least 1 entry"),
         ([{"prompt": "x", "rubric": 3}], ":1: rubric: expected the fields of a rubric, seen the number 3"),
-        ([{"prompt": "x", "rubrics": ["voise"]}], ":1: names the rubric 'voise'; there are: length, voice; did you mean 'voice'"),
+        (
+            [{"prompt": "x", "rubrics": ["voise"]}],
+            ":1: names the rubric 'voise'; there are: length, voice; did you mean 'voice'",
+        ),
         ([{"prompt": "x", "family": 3}], ":1: family: expected text, seen the number 3"),
         ([{"prompt": "x", "id": True}], ":1: id: expected text, seen true"),
     ],
-)  # fmt: skip
+)
 def test_rubrics_of_a_row_are_held_to_what_there_is(tmp_path: Path, rows: list[object], words: str) -> None:
     path = lines(tmp_path / "d.jsonl", *rows)
     with pytest.raises(DataError) as caught:
@@ -173,9 +196,15 @@ def test_a_bad_row_is_listed_and_the_rest_is_scored(tmp_path: Path) -> None:
     assert answers.rows[1].extra == {"score": 3}
     assert [item.line for item in answers.rejected] == list(range(2, 10))
     words = [
-        "the column 'response' is missing", "the id 'a' stands at", "not JSON", "is not UTF-8", "the response is missing",
-        "response: expected text, seen the number 3", "longer than 8 MiB", "names the rubric 'none'",
-    ]  # fmt: skip
+        "the column 'response' is missing",
+        "the id 'a' stands at",
+        "not JSON",
+        "is not UTF-8",
+        "the response is missing",
+        "response: expected text, seen the number 3",
+        "longer than 8 MiB",
+        "names the rubric 'none'",
+    ]
     for item, part in zip(answers.rejected, words, strict=True):
         assert item.cause.startswith(f"{path}:{item.line}: ")
         assert part in item.cause

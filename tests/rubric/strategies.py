@@ -9,8 +9,9 @@ from rubric_anchors.rubric.model import Rubric
 
 TRAPS = [
     "no", "Yes", "on", "null", "~", "1_000", "2e-5", "1e5", "12:30", "0x1F", "0777", "3", "1.", ".nan", "<<", "=",
-    "2024-01-01", "- a", "a: b", "a:", "#c", "a #c", "|", ">", "'", '"', "\\", "{x}", "[x]", "*a", "&a", "!a", "%a", "@a",
-    "`a", "? a", " a ", "a\n", "\na", "a\n\n b\n", "a\tb", "\ta", "a\r\nb", "\ufeffa", "a\x85b", "a\u2028b", "é", "🙂", "שלום",
+    "2024-01-01", "- a", "a: b", "a:", "#c", "a #c", "|", ">", "'", '"', "\\", "{x}", "[x]", "*a", "&a", "!a",
+    "%a", "@a", "`a", "? a", " a ", "a\n", "\na", "a\n\n b\n", "a\tb", "\ta", "a\r\nb", "\ufeffa", "a\x85b", "a\u2028b",
+    "é", "🙂", "שלום",
     "a\x00b", "a\x1b[0m", "x" * 300, "long words " * 30, "trailing \n lines \n", "true", "--- a", "...", "a\n---\nb",
 ]  # fmt: skip
 

@@ -1,9 +1,9 @@
 from hypothesis import given, settings
+from tests.rubric.strategies import rubrics
 
 from rubric_anchors.rubric.dump import dump_rubric
 from rubric_anchors.rubric.load import parse_rubric
 from rubric_anchors.rubric.model import Rubric
-from tests.rubric.strategies import rubrics
 
 PLAIN = """\
 schema: 1

@@ -2,13 +2,13 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.rubric.test_dump import PLAIN
 
 from rubric_anchors.core.errors import RubricError
 from rubric_anchors.core.nodes import plain
 from rubric_anchors.core.yamltree import read_yaml
 from rubric_anchors.rubric.load import load_rubric, load_rubrics, parse_rubric
 from rubric_anchors.rubric.model import Rubric
-from tests.rubric.test_dump import PLAIN
 
 SMALL = "id: small\ncriteria:\n  - {key: k, ask: It is., critic: {check: word_count}}\n"
 
@@ -65,7 +65,7 @@ def test_two_rubrics_with_one_id_name_both_files(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_rubrics_and_no_folder_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(RubricError, match="holds no rubric; expected files that end in .yaml, .yml, .json"):
+    with pytest.raises(RubricError, match=r"holds no rubric; expected files that end in .yaml, .yml, .json"):
         load_rubrics(tmp_path)
     with pytest.raises(RubricError, match="no such file or folder"):
         load_rubrics(tmp_path / "none")

@@ -4,20 +4,20 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from rubric_anchors.rubric.model import CriticSpec, Criterion, Relation, Rubric, Shape, Veto
+from rubric_anchors.rubric.model import Criterion, CriticSpec, Relation, Rubric, Shape, Veto
 
 LADDER = [{"means": "Little."}, {"means": "Some."}, {"means": "Much."}]
 
 
-def criterion(**fields: Any) -> dict[str, Any]:  # noqa: ANN401
+def criterion(**fields: Any) -> dict[str, Any]:
     return {"key": "k", "ask": "It is.", "critic": {"check": "word_count"}, **fields}
 
 
-def rubric(*criteria: dict[str, Any], **fields: Any) -> Rubric:  # noqa: ANN401
+def rubric(*criteria: dict[str, Any], **fields: Any) -> Rubric:
     return Rubric.model_validate({"id": "r", "criteria": list(criteria) or [criterion()], **fields})
 
 
-def refusal(*criteria: dict[str, Any], **fields: Any) -> str:  # noqa: ANN401
+def refusal(*criteria: dict[str, Any], **fields: Any) -> str:
     with pytest.raises(ValidationError) as caught:
         rubric(*criteria, **fields)
     return str(caught.value)
@@ -133,6 +133,7 @@ def test_a_critic_is_read_from_each_of_its_forms(written: object, kind: str, nam
         ({"check": None}, "expected the name of the check, seen nothing"),
         ({"check": ""}, "a check needs a name"),
         ("check", "a check needs a name"),
+        ({"check": "a", "with": {"min": [math.nan]}}, "options hold a number that is not finite"),
         ({"exemplar": "anchors"}, "compares with the anchors of the tiers"),
         ("Check", "pattern"),
         (3, "valid dictionary"),

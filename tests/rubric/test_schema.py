@@ -5,6 +5,8 @@ import jsonschema
 import pytest
 import yaml
 from hypothesis import given, settings
+from tests.rubric.strategies import rubrics
+from tests.rubric.test_dump import PLAIN
 
 from rubric_anchors.core.errors import RubricError
 from rubric_anchors.core.nodes import plain
@@ -13,8 +15,6 @@ from rubric_anchors.rubric.dump import dump_rubric
 from rubric_anchors.rubric.load import parse_rubric
 from rubric_anchors.rubric.model import Rubric
 from rubric_anchors.rubric.schema import rubric_schema
-from tests.rubric.strategies import rubrics
-from tests.rubric.test_dump import PLAIN
 
 VALIDATOR = jsonschema.Draft202012Validator(rubric_schema())
 
@@ -69,10 +69,21 @@ def test_every_form_of_a_critic_is_accepted_by_both(critic: object) -> None:
 @pytest.mark.parametrize(
     "critic",
     [
-        "Exemplar", 3, None, [], {}, {"with": {}}, {"exemplar": "anchors"}, {"check": 3}, {"check": ""},
-        {"check": "a", "wiht": {}}, {"check": "a", "exemplar": "tiers"}, {"check": "a", "with": 3}, {"kind": "check", "nmae": "x"},
+        "Exemplar",
+        3,
+        None,
+        [],
+        {},
+        {"with": {}},
+        {"exemplar": "anchors"},
+        {"check": 3},
+        {"check": ""},
+        {"check": "a", "wiht": {}},
+        {"check": "a", "exemplar": "tiers"},
+        {"check": "a", "with": 3},
+        {"kind": "check", "nmae": "x"},
     ],
-)  # fmt: skip
+)
 def test_what_is_no_critic_is_refused_by_both(critic: object) -> None:
     with pytest.raises(RubricError):
         parse_rubric(with_critic(critic))

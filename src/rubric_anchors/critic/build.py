@@ -1,7 +1,5 @@
 """From a rubric to its critics. Importing this module registers every built-in kind of critic and every check."""
 
-from collections.abc import Sequence
-
 from rubric_anchors.core.errors import RubricError, SetupError
 from rubric_anchors.critic import check_critic, checks, exemplar, fluency, judge, relevance
 from rubric_anchors.critic.base import Critic, Tools

@@ -60,7 +60,8 @@ class _Phrase:
         body = text.strip()
         at_start = body.startswith("^") and len(body) > 1
         at_end = body.endswith("$") and len(body) > 1
-        view = TextView(_ANY_MARK.sub(ANY, body[at_start : len(body) - at_end].strip()))
+        body = body[at_start : len(body) - at_end].strip()
+        view = TextView(_ANY_MARK.sub(ANY, body) if body != "*" else body)
         folded, starts, ends = view.atoms
         if not folded:
             return cls((), (), (), _plain(view.norm), "", at_start, at_end)

@@ -19,7 +19,7 @@ ROLES: Final = ("system", "user", "assistant", "tool")
 
 
 class Cells:
-    """Reads a row's cells by name. Each method raises DataError, naming file and row, for a cell that holds another thing."""
+    """Reads a row's cells by name. Each method raises DataError, naming file and row, for a wrong cell."""
 
     def __init__(self, row: Row) -> None:
         self._row = row

@@ -26,7 +26,7 @@ def open_hub(source: str) -> Iterator[object]:
     except Exception as error:
         cause = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         raise SetupError(
-            f"{source}: the hub does not give this data set ({cause}); check name, split and network, or use a local file"
+            f"{source}: the hub does not give this data set ({cause}); check name, split and network"
         ) from error
     return iter(rows)
 

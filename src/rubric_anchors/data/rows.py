@@ -49,6 +49,9 @@ class AnswerRow:
     """`prompt.id` is the content id of the prompt: answers to one prompt share it."""
     response: str
     extra: dict[str, JsonValue] = field(default_factory=dict)
+    line: int = 0
+    where: str = ""
+    """As for `Row`: where it stands, for what is found wrong with it later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +106,8 @@ def read_prompts(source: str | Path, known: Collection[str] | None = None) -> Pr
 def read_answers(source: str | Path, known: Collection[str] | None = None) -> Answers:
     """The answers to score of a file, a `datasets` folder or `hub:owner/name[:split]`.
 
-    A row that cannot be read is listed in `rejected`. Raises DataError where there is no row at all, or where no row has
-    a prompt and a response; SetupError where a package is missing or the hub does not answer.
+    A row that cannot be read is listed in `rejected`. Raises DataError where there is no row at all, or where none
+    has a prompt and a response; SetupError where a package is missing or the hub does not answer.
     """
     book: dict[str, Rubric] = {}
     homes: dict[str, str] = {}
@@ -168,7 +171,7 @@ def _answer(row: Row, book: dict[str, Rubric], homes: dict[str, str]) -> AnswerR
         raise DataError(f"{row.where}: the id {given!r} stands at {homes[given]} already; give it another id")
     of_prompt = prompt.with_changes(id=cells.content_id())
     answer_id = given if given is not None else next(_fresh(cells.content_id(response), homes))
-    return AnswerRow(answer_id, of_prompt, response, _others(row))
+    return AnswerRow(answer_id, of_prompt, response, _others(row), row.line, row.where)
 
 
 def _fresh(base: str, taken: Collection[str]) -> Iterator[str]:

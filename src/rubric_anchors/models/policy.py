@@ -10,6 +10,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from rubric_anchors.core.errors import SetupError
+from rubric_anchors.models.folder import local_folder
 from rubric_anchors.models.sampler import Decoding, Generation, sample
 
 PLAIN_TEMPLATE: Final = (
@@ -17,6 +18,12 @@ PLAIN_TEMPLATE: Final = (
     "{% if add_generation_prompt %}{{ 'assistant: ' }}{% endif %}"
 )
 """For base models that bring no chat template of their own."""
+
+ADVICE: Final = (
+    "give a folder with config.json, a tokenizer and safetensors weights that are whole, a hub id, or `embedded`"
+)
+ADAPTER_CONFIG: Final = "adapter_config.json"
+DEVICE: Final = "cuda" if torch.cuda.is_available() else "cpu"
 
 Turns = Sequence[tuple[str, str]]
 
@@ -30,23 +37,26 @@ class LocalPolicy:
 
     @classmethod
     def load(cls, path: str | Path, dtype: torch.dtype = torch.float32) -> Self:
-        """Load a Hugging Face folder or hub id. Raises SetupError where it cannot be had."""
+        """Load a Hugging Face folder or hub id onto the accelerator, where there is one.
+
+        A folder of adapters is loaded with them merged into its base model. Raises SetupError where it cannot be had.
+        """
+        folder = local_folder(path)
         try:
-            model = AutoModelForCausalLM.from_pretrained(
-                str(path), dtype=dtype, use_safetensors=True, trust_remote_code=False
-            )
-            tokenizer = AutoTokenizer.from_pretrained(str(path), trust_remote_code=False)
-        except (OSError, ValueError, KeyError) as error:
+            model = _weights(folder, dtype)
+            tokenizer: Any = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
+        except SetupError:
+            raise
+        except Exception as error:  # readers of weights and tokenizers raise bare Exceptions too
             reason = " ".join(str(error).split())[:300]
-            raise SetupError(
-                f"no model could be loaded from {str(path)!r}: {reason}; give a folder with config.json, a tokenizer and "
-                "safetensors weights, a hub id, or `embedded`"
-            ) from error
+            raise SetupError(f"no model could be loaded from {str(path)!r}: {reason}; {ADVICE}") from error
         if tokenizer.chat_template is None:
             tokenizer.chat_template = PLAIN_TEMPLATE
         if tokenizer.pad_token_id is None:
+            if tokenizer.eos_token is None:
+                raise SetupError(f"the tokenizer of {str(path)!r} has neither an end nor a padding token; {ADVICE}")
             tokenizer.pad_token = tokenizer.eos_token
-        return cls(model.eval(), tokenizer)
+        return cls(model.to(DEVICE).eval(), tokenizer)
 
     @property
     def end_ids(self) -> tuple[int, ...]:
@@ -91,6 +101,26 @@ class LocalPolicy:
             for ids, logp in zip(tokens, logps, strict=True)
         ]
         return [flat[start : start + answers] for start in range(0, len(flat), answers)]
+
+
+def _weights(folder: Path, dtype: torch.dtype) -> Any:
+    """The model in `folder`; weights that its architecture has and the files lack are refused, not drawn at random."""
+    if (folder / ADAPTER_CONFIG).is_file():
+        from peft import PeftConfig, PeftModel
+
+        base = PeftConfig.from_pretrained(str(folder)).base_model_name_or_path
+        adapted: Any = PeftModel.from_pretrained(_weights(local_folder(str(base)), dtype), str(folder))
+        return adapted.merge_and_unload()
+    make: Any = AutoModelForCausalLM.from_pretrained
+    model, info = make(
+        str(folder), dtype=dtype, use_safetensors=True, trust_remote_code=False, output_loading_info=True
+    )
+    if missing := sorted(info["missing_keys"]):
+        raise SetupError(
+            f"the weights in {str(folder)!r} lack {len(missing)} that its config asks for, {missing[0]!r} among them;"
+            f" {ADVICE}"
+        )
+    return model
 
 
 def fastest_dtype() -> torch.dtype:

@@ -15,6 +15,8 @@ from typing import Any, Final
 
 import torch
 
+from rubric_anchors.core.errors import Refused
+
 BLOCK: Final = 256
 COMPACT_SHARE: Final = 0.75
 
@@ -45,11 +47,12 @@ def draw(probabilities: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
     blocks = probabilities.view(rows, -1, BLOCK)
     upto = blocks.sum(-1, dtype=torch.float64).cumsum(-1)
     target = (uniforms.to(torch.float64) * upto[:, -1]).unsqueeze(1)
-    block = torch.searchsorted(upto, target, right=True).clamp_(max=upto.shape[1] - 1)
+    block = torch.searchsorted(upto, target, right=True)
+    # Rounding can put the target at the very end: then take the last block, and the last token, that has any probability.
+    block = torch.minimum(block, (upto < upto[:, -1:]).sum(-1, keepdim=True))
     before = torch.where(block > 0, upto.gather(1, (block - 1).clamp(min=0)), torch.zeros_like(target))
     inside = blocks.gather(1, block.unsqueeze(2).expand(-1, -1, BLOCK)).squeeze(1).to(torch.float64).cumsum(-1)
     offset = torch.searchsorted(inside, target - before, right=True)
-    # Rounding can put the target a hair past the block's own sum: take its last token that has any probability.
     possible = (inside < inside[:, -1:]).sum(-1, keepdim=True)
     return (block * BLOCK + torch.minimum(offset, possible)).squeeze(1)
 
@@ -76,7 +79,7 @@ def sample_group(
     """Sample `answers` continuations of each prompt, all in one batch.
 
     `uniforms` has shape [len(prompts) * answers, max_tokens]. Returns the token ids of each answer (prompt-major, the end
-    token included) and the sum of their log-probabilities.
+    token included) and the sum of their log-probabilities. Raises Refused where the model gives no finite probabilities.
     """
     device = next(model.parameters()).device
     width = max(len(prompt) for prompt in prompts)
@@ -127,6 +130,11 @@ def sample_group(
             logits_to_keep=1,
         )
         logits = out.logits[:, -1]
+    if not bool(torch.isfinite(logps).all()):
+        raise Refused(
+            "the policy's probabilities are no longer numbers: its weights are broken or training has diverged; start from"
+            " sound weights, and lower learning_rate or put a gate on the stage"
+        )
     return tokens, logps.tolist()
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Final, Self
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, field_validator, model_validator
 
 from rubric_anchors.core.frozen import Expected, Frozen, Misfit
+from rubric_anchors.core.ids import canonical
 from rubric_anchors.core.words import kind_of, near
 
 # -0.0 equals 0.0 and is another text in JSON, so it would be another content id.
@@ -75,6 +76,10 @@ class CriticSpec(Frozen):
             raise ValueError(f"an exemplar critic compares with the anchors of the tiers: exemplar; seen {self.name!r}")
         if self.kind == "exemplar":
             object.__setattr__(self, "name", "tiers")
+        try:
+            canonical(self.options)
+        except ValueError:
+            raise Misfit("a critic's options hold a number that is not finite", "with") from None
         return self
 
 

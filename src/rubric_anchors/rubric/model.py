@@ -14,8 +14,8 @@ from pydantic import Field, model_validator
 from rubric_anchors.core.frozen import Expected, Frozen, Misfit
 from rubric_anchors.core.words import near
 from rubric_anchors.rubric.criterion import NO_AND_YES as NO_AND_YES
-from rubric_anchors.rubric.criterion import Criterion as Criterion
 from rubric_anchors.rubric.criterion import PLAIN_ZERO
+from rubric_anchors.rubric.criterion import Criterion as Criterion
 from rubric_anchors.rubric.criterion import CriticSpec as CriticSpec
 from rubric_anchors.rubric.criterion import Key as Key
 from rubric_anchors.rubric.criterion import Tier as Tier

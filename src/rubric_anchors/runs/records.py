@@ -62,7 +62,7 @@ class Rollout(Frozen):
 
 class Dropped(Frozen):
     prompt_id: str
-    reason: Literal["below_band", "above_band", "no_spread", "duplicate", "language", "length", "unscored"]
+    reason: Literal["below_band", "above_band", "no_spread", "duplicate", "language", "length", "unscored", "limit"]
     detail: str = ""
 
 

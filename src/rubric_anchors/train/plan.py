@@ -36,7 +36,7 @@ def step_seconds(policy: LocalPolicy, stage: StageConfig, rows: Sequence[PromptR
 def _pass_seconds(policy: LocalPolicy, ids: torch.Tensor, answer_tokens: int) -> float:
     started = time.perf_counter()
     logits = policy.model(input_ids=ids, logits_to_keep=answer_tokens).logits.float()
-    torch.log_softmax(logits, dim=-1).gather(-1, ids[:, -answer_tokens:, None]).mean().backward()
+    torch.autograd.backward(torch.log_softmax(logits, dim=-1).gather(-1, ids[:, -answer_tokens:, None]).mean())
     return time.perf_counter() - started
 
 

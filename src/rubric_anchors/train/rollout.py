@@ -1,12 +1,12 @@
 """The two functions that TRL calls in a step: one that samples answers, one that rewards them.
 
-Both are handed to `trl.GRPOTrainer` through its public arguments `rollout_func` and `reward_funcs`. The second writes every
-judged answer to disk before its reward is used.
+Both are handed to `trl.GRPOTrainer` through its public arguments `rollout_func` and `reward_funcs`. The second writes
+every judged answer to disk before its reward is used.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from rubric_anchors.models.policy import LocalPolicy
 from rubric_anchors.models.sampler import sample
 from rubric_anchors.reward.record import answer_to, rollout
 from rubric_anchors.reward.scorer import Marks, Scorer
-from rubric_anchors.rubric.outcome import Judged, Scored
+from rubric_anchors.rubric.outcome import Judged
 from rubric_anchors.runs.records import PromptRow, Rollout
 
 Turns = tuple[tuple[str, str], ...]
@@ -29,38 +29,38 @@ class GroupSampler:
     policy: LocalPolicy
     stage: str
     seed: int
+    group: int
     max_tokens: int
     temperature: float
     batch: int = 64
 
-    def __call__(self, prompts: Sequence[Sequence[Mapping[str, str]]], trainer: Any) -> dict[str, Any]:
+    def __call__(self, prompts: Sequence[Any], trainer: Any) -> dict[str, Any]:
         """TRL's contract: prompts as message lists, each repeated group-size times in a row; token ids out."""
-        turns: list[Turns] = [tuple((turn["role"], turn["content"]) for turn in prompt) for prompt in prompts]
-        groups = [(turn, len(list(same))) for turn, same in groupby(turns)]
+        asked: list[Turns] = [
+            tuple((turn["role"], turn["content"]) for turn in prompt) for prompt in prompts[:: self.group]
+        ]
         model = trainer.accelerator.unwrap_model(trainer.model)
         step = int(trainer.state.global_step)
         how = self.policy.decoding(self.max_tokens, self.temperature)
-        prompt_ids: list[list[int]] = []
-        completion_ids: list[list[int]] = []
-        logps: list[float] = []
-        for size in sorted({size for _, size in groups}):
-            part = [turn for turn, count in groups if count == size]
-            seeds = [derive_seed(self.seed, self.stage, step, *(text for pair in turn for text in pair)) for turn in part]
-            encoded = [self.policy.encode(turn) for turn in part]
-            tokens, sums = sample(model, encoded, seeds, size, how, self.batch)
-            prompt_ids += [ids for ids in encoded for _ in range(size)]
-            completion_ids += tokens
-            logps += sums
-        if len({size for _, size in groups}) > 1:
-            raise ValueError("a prompt stands twice in one step, so its groups cannot be told apart; raise the prompts")
-        truncated = [ids[-1] not in how.end_ids for ids in completion_ids]
+        encoded = [self.policy.encode(turns) for turns in asked]
+        tokens, logps = sample(model, encoded, self._seeds(asked, step), self.group, how, self.batch)
         return {
-            "prompt_ids": prompt_ids,
-            "completion_ids": completion_ids,
+            "prompt_ids": [ids for ids in encoded for _ in range(self.group)],
+            "completion_ids": tokens,
             "logprobs": None,
             "answer_logp": logps,
-            "answer_truncated": truncated,
+            "answer_truncated": [ids[-1] not in how.end_ids for ids in tokens],
         }
+
+    def _seeds(self, asked: Sequence[Turns], step: int) -> list[int]:
+        """A seed a group: of what is asked and the step; a prompt that stands twice in a step gets two."""
+        seen: Counter[Turns] = Counter()
+        seeds = []
+        for turns in asked:
+            texts = (text for pair in turns for text in pair)
+            seeds.append(derive_seed(self.seed, self.stage, step, seen[turns], *texts))
+            seen[turns] += 1
+        return seeds
 
 
 @dataclass
@@ -72,6 +72,7 @@ class StageReward:
     rubrics: tuple[str, ...]
     stage: str
     policy: str
+    group: int
     judge_reasoning: bool
     record: Callable[[int, Sequence[Rollout]], None]
     __name__: str = field(default="rubric", init=False)
@@ -90,22 +91,30 @@ class StageReward:
         lengths = [len(ids) for ids in columns["completion_ids"]]
         rollouts = [
             rollout(f"{self.stage}-{step}-{index}", self.stage, step, f"{self.policy}+{step - 1}", *item)
-            for index, item in enumerate(
-                zip(rows, texts, lengths, columns["answer_logp"], applied, marks, strict=True)
-            )
+            for index, item in enumerate(zip(rows, texts, lengths, columns["answer_logp"], applied, marks, strict=True))
         ]
         self.record(step, rollouts)
-        for name, value in step_metrics(marks).items():
+        metrics = step_metrics(marks, self.group)
+        metrics["truncated"] = float(np.mean(columns["answer_truncated"]))
+        for name, value in metrics.items():
             columns["log_metric"](name, value)
-        return [mark.outcome.reward if isinstance(mark.outcome, Scored) else None for mark in marks]
+        return [mark.reward for mark in marks]
 
 
-def step_metrics(marks: Sequence[Marks]) -> dict[str, float]:
-    """What a step logs beside the reward: the mean value of each criterion and the share of answers unscored."""
+def step_metrics(marks: Sequence[Marks], group: int) -> dict[str, float]:
+    """What a step logs beside the reward: the mean value of each criterion over the answers it was judged on, the share of
+    answers unscored, and the share of groups (`group` answers in a row) in which no two scored answers differ.
+    """
     values: dict[str, list[float]] = {}
     for mark in marks:
         for key, verdict in mark.verdicts.items():
             if isinstance(verdict, Judged):
                 values.setdefault(key, []).append(verdict.value)
-    unscored = sum(not isinstance(mark.outcome, Scored) for mark in marks) / max(len(marks), 1)
-    return {**{f"criteria/{key}": float(np.mean(found)) for key, found in sorted(values.items())}, "unscored": unscored}
+    rewards = [mark.reward for mark in marks]
+    groups = [[one for one in rewards[at : at + group] if one is not None] for at in range(0, len(rewards), group)]
+    flat = [max(found, default=0.0) - min(found, default=0.0) < 1e-6 for found in groups]
+    return {
+        **{f"criteria/{key}": float(np.mean(found)) for key, found in sorted(values.items())},
+        "unscored": sum(reward is None for reward in rewards) / max(len(rewards), 1),
+        "no_signal": sum(flat) / max(len(flat), 1),
+    }

@@ -1,8 +1,10 @@
 """What watches a stage while it trains: step records, gates, checkpoints that are whole, progress."""
 
+import json
 import math
 import shutil
 from collections.abc import Callable, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +15,8 @@ from rubric_anchors.train.config import Gate
 
 WHOLE: Final = "whole"
 """Marks a checkpoint that was written to its end: a process killed while saving leaves a folder without it."""
+READINGS: Final = "gates.json"
+"""The gates' readings up to a checkpoint, beside its weights: a resumed stage goes on counting where it stood."""
 
 Probe = Callable[[Any], float]
 """Measures the policy itself, e.g. its perplexity on held text."""
@@ -34,8 +38,8 @@ def step_record(log: Mapping[str, Any], step: int) -> StepRecord:
         kl=figure("kl"),
         entropy=figure("entropy"),
         length=figure("completions/mean_length") or 0.0,
-        truncated=figure("completions/clipped_ratio") or 0.0,
-        no_signal=figure("frac_reward_zero_std") or 0.0,
+        truncated=figure("truncated") or 0.0,
+        no_signal=figure("no_signal") or 0.0,
         unscored=figure("unscored") or 0.0,
         loss=figure("loss"),
         grad_norm=figure("grad_norm"),
@@ -43,8 +47,12 @@ def step_record(log: Mapping[str, Any], step: int) -> StepRecord:
     )
 
 
-class Watcher(TrainerCallback):  # type: ignore[misc]
-    """Reads gates after each step, keeps whole checkpoints, and reports progress."""
+class Watcher(TrainerCallback):
+    """Reads gates after each step, keeps whole checkpoints, and reports progress.
+
+    `past`: the readings up to the checkpoint that a resumed stage goes on from; where one of them ended the stage, it
+    stays ended.
+    """
 
     def __init__(
         self,
@@ -58,9 +66,11 @@ class Watcher(TrainerCallback):  # type: ignore[misc]
         self.probes = probes
         self.keep = keep
         self.progress = progress
-        self.checks = list(past)
+        self.checks: list[GateCheck] = []
         self.stopped = False
         self.roll_back_before: int | None = None
+        for check in past:
+            self._take(check)
 
     def on_log(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
@@ -85,15 +95,9 @@ class Watcher(TrainerCallback):  # type: ignore[misc]
             return
         name = f"{number}:{gate.watch}"
         crossed = gate.crossed(value)
-        run = [check for check in self.checks if check.gate == name]
-        streak = 1
-        for check in reversed(run):
-            if check.passed:
-                break
-            streak += 1
-        acts = crossed and streak >= gate.patience
+        acts = crossed and len(self._streak(name)) + 1 >= gate.patience
         limit = gate.above if gate.above is not None else gate.below or 0.0
-        self.checks.append(
+        self._take(
             GateCheck(
                 gate=name,
                 step=record.step,
@@ -103,18 +107,29 @@ class Watcher(TrainerCallback):  # type: ignore[misc]
                 action=gate.action if acts else "none",
             )
         )
-        if acts and gate.action != "warn":
+
+    def _streak(self, name: str) -> list[GateCheck]:
+        """The last readings of a gate that are across its line, oldest first."""
+        readings = [check for check in self.checks if check.gate == name]
+        return list(takewhile(lambda check: not check.passed, reversed(readings)))[::-1]
+
+    def _take(self, check: GateCheck) -> None:
+        self.checks.append(check)
+        if check.action in ("stop", "rollback"):
             self.stopped = True
-            if gate.action == "rollback":
-                first = run[-(streak - 1)].step if streak > 1 else record.step
-                self.roll_back_before = min(first, self.roll_back_before or first)
+        if check.action == "rollback":
+            first = self._streak(check.gate)[0].step
+            self.roll_back_before = min(first, self.roll_back_before or first)
 
     def on_save(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> TrainerControl:
         """Mark the checkpoint as whole, only then let go of older ones."""
-        folder = Path(args.output_dir)
-        (folder / f"checkpoint-{state.global_step}" / WHOLE).touch()
+        folder = Path(str(args.output_dir))
+        checkpoint = folder / f"checkpoint-{state.global_step}"
+        readings = [check.model_dump(mode="json") for check in self.checks]
+        (checkpoint / READINGS).write_text(json.dumps(readings), encoding="utf-8")
+        (checkpoint / WHOLE).touch()
         for old in whole_checkpoints(folder)[: -self.keep]:
             shutil.rmtree(old)
         return control
@@ -124,6 +139,12 @@ def whole_checkpoints(folder: Path) -> list[Path]:
     """The checkpoints under `folder` that were written to their end, oldest first."""
     found = [path for path in folder.glob("checkpoint-*") if (path / WHOLE).exists()]
     return sorted(found, key=step_of)
+
+
+def past_readings(checkpoint: Path) -> tuple[GateCheck, ...]:
+    """The gates' readings up to a checkpoint."""
+    found = json.loads((checkpoint / READINGS).read_text(encoding="utf-8"))
+    return tuple(GateCheck.model_validate(reading) for reading in found)
 
 
 def drop_torn_checkpoints(folder: Path) -> None:

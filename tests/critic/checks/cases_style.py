@@ -8,7 +8,7 @@ STYLE: Table = {
     "person": [
         ({}, "I rose early that day. The sun was up over the hill.", 1.0),
         ({}, "The sun was up. The hill was green. We slept. I went home. It rained.", 0.4),
-        ({}, "He said \"I am here\" to them.", 0.0),
+        ({}, 'He said "I am here" to them.', 0.0),
         ({"person": "second"}, "You walk to the door. It opens for you.", 1.0),
         ({"person": "third"}, "She walked to the sea. The sea was calm.", 1.0),
         ({"person": "first", "number": "plural"}, "I walked to the sea.", 0.0),
@@ -115,7 +115,7 @@ STYLE: Table = {
     ],
     "language": [
         ({}, "The dog was in the garden and it did not come when we called.", 1.0),
-        ({}, "Der Hund war nicht im Garten und wir haben ihn auch nicht in dem Haus gesehen.", 0.0),
+        ({}, "Der Hund war nicht im Garten und wir haben ihn auch nicht in dem Haus gesehen.", 1 / 44),
         ({"language": "de"}, "Der Hund war nicht im Garten und wir haben ihn auch nicht gesehen.", 1.0),
         ({"language": "fr"}, "Je ne sais pas où il est, mais il est dans la maison avec nous.", 1.0),
         ({"language": "ko"}, "나는 학교에 간다.", 1.0),

@@ -1,6 +1,6 @@
 """Checks on script and language, without a model: by the letters' script, and by a language's commonest words."""
 
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Annotated, Final, Literal
 
 import regex
@@ -12,7 +12,7 @@ from rubric_anchors.critic.base import Check, Finding
 from rubric_anchors.critic.checks.options import PositiveShare, Share, falling, finding, number
 from rubric_anchors.critic.checks.registry import check
 from rubric_anchors.critic.text import TextView
-from rubric_anchors.critic.wordlists import word_list
+from rubric_anchors.critic.wordlists import grammar_words
 
 Language = Literal["en", "de", "fr", "es", "it", "pt", "nl", "ko", "ja", "zh", "ru", "ar", "hi", "th", "el", "he"]
 
@@ -31,12 +31,6 @@ _BY_SCRIPT: Final[dict[str, tuple[str, ...]]] = {
 _LATIN: Final = ("en", "de", "fr", "es", "it", "pt", "nl")
 # Running text of a language has about this share of its commonest words, or more.
 _EXPECTED: Final = 0.25
-
-
-@cache
-def _common(language: str) -> frozenset[str]:
-    """The commonest words of a language that is written in Latin letters."""
-    return frozenset(word for line in word_list(f"grammar/common_{language}") for word in line.split())
 
 
 @lru_cache(maxsize=64)
@@ -95,7 +89,7 @@ class LanguageCheck(Check):
             return finding(0.0, "no kana")
         if self.language not in _LATIN:
             return finding(by_script, f"{number(by_script)} of the letters wanted are {' or '.join(scripts)}")
-        shares = {language: _common_share(view.folded, _common(language)) for language in _LATIN}
+        shares = {language: _common_share(view.folded, grammar_words(f"common_{language}")) for language in _LATIN}
         own, best = shares[self.language], max(shares.values())
         value = by_script * min(own / _EXPECTED, 1.0) * (own / best if best else 0.0)
         note = f"{number(own)} of the words are common ones of {self.language!r}; at best {number(best)} of another"

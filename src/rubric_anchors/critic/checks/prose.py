@@ -11,7 +11,7 @@ from rubric_anchors.critic.checks.registry import check
 from rubric_anchors.critic.phrases import PhraseSet
 from rubric_anchors.critic.sentences import NARROW_ENDS, WIDE_ENDS
 from rubric_anchors.critic.text import Span, TextView
-from rubric_anchors.critic.wordlists import word_list
+from rubric_anchors.critic.wordlists import grammar_words, word_list
 
 Person = Literal["first", "second", "third"]
 Number = Literal["singular", "plural", "any"]
@@ -148,17 +148,12 @@ class Tense(Check):
         return finding(min(share / self.share, 1.0), note, view, own)
 
 
-@lru_cache(maxsize=1)
-def _irregular() -> frozenset[str]:
-    return frozenset(word_list("grammar/irregular_past_en"))
-
-
 def _tense_of(word: str, before: str) -> Literal["past", "present"] | None:
     if word in _PRESENT:
         return "present"
     if before in _PERFECT:
         return None
-    if word in _irregular() or word.endswith("'d"):
+    if word in grammar_words("irregular_past_en") or word.endswith("'d"):
         return "past"
     if word.endswith("ed") and len(word) > 3 and word not in _NOT_PAST:
         return "past"

@@ -1,0 +1,191 @@
+"""Scoring a file of answers by rubric files, and by the rubrics that its rows carry: a row of JSON an answer.
+
+Every rubric given judges every answer; the rubrics that a row names or carries judge it too. Needs no torch unless a
+criterion does.
+"""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from pydantic import JsonValue
+
+from rubric_anchors.app.progress import Progress, Silent
+from rubric_anchors.app.unfinished import Unfinished, refuse_out
+from rubric_anchors.core.errors import DataError, RubricError
+from rubric_anchors.core.ids import content_id
+from rubric_anchors.critic.base import Tools
+from rubric_anchors.data.rows import AnswerRow, Answers, Rejected, read_answers
+from rubric_anchors.reward.marks import row_json
+from rubric_anchors.reward.record import answer_to
+from rubric_anchors.reward.scorer import Scorer
+from rubric_anchors.reward.tools import default_tools
+from rubric_anchors.rubric.load import load_rubric
+from rubric_anchors.rubric.model import Rubric
+
+BATCH: Final = 512
+"""Answers judged together, and lost to a kill at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean with what it was taken over."""
+
+    value: float
+    sd: float | None
+    """Sample standard deviation; None for a single number."""
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What became of a file of answers."""
+
+    out: Path
+    scored: int
+    unscored: Mapping[str, int]
+    """Cause to the number of answers left unscored by it."""
+    unreadable: tuple[Rejected, ...]
+    """Rows that are no answer to score; they have no row in `out`."""
+    reward: Mean | None
+    """Over the scored answers; None where there is none."""
+    criteria: Mapping[str, Mean]
+    """Criterion key to its mean value over the answers that it was judged on."""
+
+
+def score_file(
+    data: str | Path,
+    rubrics: Sequence[str | Path],
+    out: str | Path,
+    *,
+    judge_reasoning: bool = False,
+    resume: bool = False,
+    force: bool = False,
+    tools: Tools | None = None,
+    progress: Progress | None = None,
+) -> Tally:
+    """Score the answers in `data` and write `out`, whole or not at all, in the order of the rows.
+
+    Finished rows stand in `OUT.partial` until all are done; `resume` goes on with them, `force` starts anew and replaces
+    `out`. Raises RubricError and DataError for files that cannot be used, SetupError where `out` cannot be written or is
+    there already. A single row that cannot be read is listed in the tally instead, unless no row can.
+    """
+    progress = progress or Silent()
+    out = Path(out)
+    refuse_out(out, resume=resume, force=force)
+    book = _book(rubrics)
+    scorer = Scorer(book, tools or default_tools())
+    answers = read_answers(data, tuple(book))
+    asked, unreadable = _asked(answers, book, scorer)
+    count = _Count()
+    begun: dict[str, JsonValue] = {"work": _work_id(asked, {**answers.rubrics, **book}, judge_reasoning)}
+    with Unfinished(out, begun, resume=resume) as unfinished:
+        done = 0
+        for done, row in enumerate(unfinished.rows(), 1):
+            count.add(row)
+        if done:
+            progress.say(f"going on after {done} of {len(asked)} answers")
+        with progress.task("scoring", len(asked), "answers") as task:
+            task.advance(done)
+            for start in range(done, len(asked), BATCH):
+                part = asked[start : start + BATCH]
+                judged = [answer_to(row.prompt, row.response, judge_reasoning=judge_reasoning) for row, _ in part]
+                marks = scorer.score(judged, [applied for _, applied in part])
+                written = [
+                    row_json(row.id, "+".join(applied), mark)
+                    for (row, applied), mark in zip(part, marks, strict=True)
+                ]
+                unfinished.append(written)
+                for line in written:
+                    count.add(line)
+                task.advance(len(part))
+        unfinished.finish()
+    return count.tally(out, unreadable)
+
+
+def _book(paths: Sequence[str | Path]) -> dict[str, Rubric]:
+    book: dict[str, Rubric] = {}
+    for path in paths:
+        rubric = load_rubric(path)
+        if book.get(rubric.id, rubric) != rubric:
+            raise RubricError(f"{path}: another rubric given is called {rubric.id!r} too; give one of them another id")
+        book[rubric.id] = rubric
+    return book
+
+
+Asked = list[tuple[AnswerRow, tuple[str, ...]]]
+"""Answers with the names of the rubrics that judge them."""
+
+
+def _asked(answers: Answers, book: Mapping[str, Rubric], scorer: Scorer) -> tuple[Asked, tuple[Rejected, ...]]:
+    """What can be scored, and every row that cannot."""
+    broken: dict[str, str] = {}
+    for name, rubric in answers.rubrics.items():
+        if book.get(name, rubric) != rubric:
+            broken[name] = f"the row carries another rubric called {name!r} than the one given; rename one"
+            continue
+        try:
+            scorer.add(name, rubric)
+        except RubricError as error:
+            broken[name] = str(error)
+    asked: Asked = []
+    rejected = list(answers.rejected)
+    for row in answers.rows:
+        applied = tuple(dict.fromkeys((*book, *row.prompt.rubrics)))
+        causes = [broken[name] for name in applied if name in broken and name in row.prompt.rubrics]
+        if not applied:
+            causes = ["no rubric judges the row: give one with --rubric, or a column `rubric`"]
+        if causes:
+            rejected.append(Rejected(row.line, f"{row.where}: {causes[0]}"))
+        else:
+            asked.append((row, applied))
+    if not asked:
+        more = f" (and {len(rejected) - 1} more rows)" if len(rejected) > 1 else ""
+        raise DataError(f"{rejected[0].cause}{more}; no row can be scored")
+    return asked, tuple(sorted(rejected, key=lambda one: one.line))
+
+
+def _work_id(asked: Asked, rubrics: Mapping[str, Rubric], judge_reasoning: bool) -> str:
+    """The same for the same answers in the same order, rubrics and options: what finished rows may be kept for."""
+    answers: list[JsonValue] = [
+        [row.id, [list(turn) for turn in row.prompt.messages], row.response, row.prompt.reference, list(applied)]
+        for row, applied in asked
+    ]
+    return content_id([answers, {name: rubric.content_id for name, rubric in rubrics.items()}, judge_reasoning])
+
+
+@dataclass
+class _Count:
+    """The figures of the tally, from the rows as they are written."""
+
+    rewards: list[float] = field(default_factory=list)
+    unscored: dict[str, int] = field(default_factory=dict)
+    criteria: dict[str, list[float]] = field(default_factory=dict)
+
+    def add(self, row: Mapping[str, JsonValue]) -> None:
+        reward, cause, criteria = row["reward"], row["cause"], row["criteria"]
+        if isinstance(reward, int | float):
+            self.rewards.append(float(reward))
+        elif isinstance(cause, dict):
+            name = f"{cause['code']} ({cause['kind']})"
+            self.unscored[name] = self.unscored.get(name, 0) + 1
+        for key, verdict in criteria.items() if isinstance(criteria, dict) else ():
+            value = verdict["value"] if isinstance(verdict, dict) else None
+            if isinstance(value, int | float):
+                self.criteria.setdefault(key, []).append(float(value))
+
+    def tally(self, out: Path, unreadable: tuple[Rejected, ...]) -> Tally:
+        return Tally(
+            out=out,
+            scored=len(self.rewards),
+            unscored=dict(sorted(self.unscored.items(), key=lambda item: (-item[1], item[0]))),
+            unreadable=unreadable,
+            reward=_mean(self.rewards) if self.rewards else None,
+            criteria={key: _mean(values) for key, values in self.criteria.items()},
+        )
+
+
+def _mean(values: Sequence[float]) -> Mean:
+    return Mean(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None, len(values))

@@ -1,0 +1,141 @@
+"""A file of rows while it is being made: `OUT.partial`, from which an interrupted piece of work goes on.
+
+Its first line says what is being made; each further line is a finished row. `OUT` appears only when all rows are there.
+"""
+
+import fcntl
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pydantic import JsonValue
+
+from rubric_anchors.core.disk import os_errors, sync_folder
+from rubric_anchors.core.errors import SetupError
+from rubric_anchors.core.files import JsonlJournal
+from rubric_anchors.core.jsonl import Row
+
+
+def refuse_out(out: Path, *, resume: bool, force: bool) -> None:
+    """Raises SetupError where `out` or its partial file is there and nobody said what to do with it."""
+    partial = partial_of(out)
+    with os_errors("write", out):
+        if not out.parent.is_dir():
+            os.stat(out.parent)  # says what is wrong with it; where nothing is, it is a file:
+            raise NotADirectoryError(20, "")
+        if out.exists() and not out.is_file():
+            raise SetupError(f"{out}: is no plain file; name a file to write the rows to")
+        if partial.exists() and not (resume or force):
+            raise SetupError(
+                f"{out}: {partial.name} holds the finished rows of an interrupted run; --resume goes on, --force starts anew"
+            )
+        if out.exists() and not force and not (resume and partial.exists()):
+            raise SetupError(f"{out}: is there already; --force replaces it, or name another file")
+        if force and not resume:
+            partial.unlink(missing_ok=True)
+
+
+def partial_of(out: Path) -> Path:
+    """Where the finished rows of `out` stand until all are done."""
+    return out.with_name(f"{out.name}.partial")
+
+
+class Unfinished:
+    """The finished rows of `out`, for the length of a `with` block; one process at a time."""
+
+    def __init__(self, out: Path, begun: Mapping[str, JsonValue], *, resume: bool) -> None:
+        """`begun`: what is being made; rows of an earlier process are kept only for the very same. Raises SetupError."""
+        self.out = out
+        self.path = partial_of(out)
+        self._begun = {"begun": dict(begun)}
+        self._resume = resume
+        self._count = 0
+
+    def __enter__(self) -> Self:
+        with os_errors("write", self.path):
+            self._lock = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise SetupError(
+                    f"{self.out}: another process is writing it; wait for it to end, or name another file"
+                ) from error
+            self._journal = JsonlJournal(self.path)
+            self._begin()
+        except BaseException:
+            os.close(self._lock)
+            raise
+        return self
+
+    def _begin(self) -> None:
+        rows = list(self._journal.rows())
+        if not rows:
+            try:
+                self._journal.append(self._begun)
+                self._journal.flush()
+            except BaseException:
+                self._give_up()
+                raise
+        elif rows[0] != self._begun:
+            self._journal.close()
+            raise SetupError(
+                f"{self.path}: was begun with other data, rubrics or options; restore them, or start anew with --force"
+            )
+        self._count = max(0, len(rows) - 1)
+
+    def rows(self) -> Iterator[Row]:
+        """The rows finished before, in order."""
+        for number, row in enumerate(self._journal.rows()):
+            if number:
+                yield row
+
+    def append(self, rows: Sequence[Mapping[str, JsonValue]]) -> None:
+        """Adds finished rows; they are on disk when this returns."""
+        for row in rows:
+            self._journal.append(row)
+        self._journal.flush()
+        self._count += len(rows)
+
+    def finish(self) -> None:
+        """All rows are there: `out` appears, the partial file goes."""
+        self._journal.close()
+        target = Path(os.path.realpath(self.out))
+        part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.part")
+        with os_errors("write", self.out):
+            try:
+                with self.path.open("rb") as rows, part.open("xb") as file:
+                    rows.readline()
+                    shutil.copyfileobj(rows, file, 1 << 20)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(part, target)
+            except BaseException:
+                with suppress(OSError):
+                    part.unlink()
+                raise
+            sync_folder(target.parent)
+            self.path.unlink()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None or self._count:
+                self._journal.close()
+            else:
+                self._give_up()
+        finally:
+            os.close(self._lock)
+
+    def _give_up(self) -> None:
+        """Nothing was finished: leave nothing behind."""
+        with suppress(SetupError):
+            self._journal.close()
+        with suppress(OSError):
+            self.path.unlink()

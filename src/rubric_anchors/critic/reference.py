@@ -1,0 +1,158 @@
+"""The reference page of all checks, made from their code: `docs/checks.md` is `checks_page()`."""
+
+import ast
+import inspect
+import json
+import textwrap
+from typing import Final
+
+from pydantic import JsonValue
+
+import rubric_anchors.critic.build  # noqa: F401  # importing it registers every check
+from rubric_anchors.critic.base import Check
+from rubric_anchors.critic.checks.registry import check_registry
+from rubric_anchors.critic.wordlists import list_names, list_note, word_list
+
+OWN: Final = "rubric_anchors."
+GROUPS: Final = {
+    "counts": "Counts",
+    "lexical": "Words and phrases",
+    "characters": "Characters",
+    "markup": "Form",
+    "prose": "Voice, tense, endings",
+    "tone": "Tone",
+    "repeating": "Repetition, copying, variety",
+    "languages": "Script and language",
+}
+INTRO: Final = """\
+# Checks
+
+A check is a program that decides a criterion: free, the same every time, and deaf to flattery. In a rubric:
+
+```yaml
+- key: length
+  ask: It is 60 to 120 words long.
+  critic: {check: word_count, with: {min: 60, max: 120, soft: 20}}
+```
+
+The value of a criterion is how far what its check asks holds, 0 to 1. A *soft* option makes the value fall in a
+straight line where it would otherwise drop from 1 to 0 at once: an answer that nearly holds is then worth more than
+one that is far off, which gives learning something to go by. The evidence of a verdict says what was found and
+where.
+
+What holds for all: no text makes a check fail (a bug in one leaves the criterion unjudged, and never becomes a
+number); line endings, Unicode normal forms and invisible characters make no difference; case, full-width and styled
+letters make none to words and phrases.
+
+## How words and phrases are written
+
+| written | found |
+|---|---|
+| `testament to` | these words in a row; spaces, line breaks, hyphens and marks of emphasis may stand between them |
+| `as an * model` | `*` by itself is any one word |
+| `tapestr*` | `*` at the end of a word is any ending |
+| `^certainly` | only at the start of the answer |
+| `the end$` | only at its end |
+| `Sure!`, `10/10`, `C++` | marks that are written must be there |
+| `—` | an entry without letters or digits is found as it stands |
+
+Words are whole: `dog` is found in `dog's`, not in `dogs`; `can` is not found in `can't`. Chinese, Japanese, Thai, Lao,
+Khmer and Burmese, which set no spaces, are searched character by character; a Korean word is found with its particle.
+A check that says *English* is made for English; in other languages it finds little.
+"""
+
+
+def checks_page() -> str:
+    """The whole page, Markdown."""
+    groups: dict[str, list[type[Check]]] = {}
+    for name in check_registry:
+        kind = check_registry.get(name)
+        if kind.__module__.startswith(OWN):
+            groups.setdefault(kind.__module__.rsplit(".", 1)[1], []).append(kind)
+    order = [*GROUPS, *sorted(set(groups) - set(GROUPS))]
+    parts = [INTRO]
+    alone = [kind for group in order if group not in GROUPS for kind in groups[group]]
+    for group in (group for group in order if group in GROUPS):
+        parts += [f"## {GROUPS[group]}\n", *map(check_entry, groups.get(group, []))]
+    parts += ["## With a model\n", *map(check_entry, alone), _lists()]
+    return "\n".join(parts)
+
+
+def check_entry(kind: type[Check]) -> str:
+    """What one check decides, and its options as a table."""
+    lines = [f"### `{kind.name}`\n", _flowing(inspect.getdoc(kind) or ""), ""]
+    properties = kind.model_json_schema(by_alias=True).get("properties", {})
+    if not properties:
+        return "\n".join([*lines, "No options.", ""])
+    lines += ["| option | takes | default | |", "|---|---|---|---|"]
+    notes = _field_notes(kind)
+    for name, schema in properties.items():
+        default = "required" if "default" not in schema else f"`{_written(schema['default'])}`"
+        taken = _cell(_taken(schema))
+        lines.append(f"| `{name}` | {taken} | {_cell(default)} | {_cell(' '.join(notes.get(name, '').split()))} |")
+    return "\n".join([*lines, ""])
+
+
+def _lists() -> str:
+    lines = ["## Shipped lists\n", "Named in place of a list of words or phrases: `phrases: hedges`.\n"]
+    lines += ["| name | entries | |", "|---|---|---|"]
+    lines += [f"| `{name}` | {len(word_list(name))} | {_cell(list_note(name))} |" for name in list_names()]
+    return "\n".join([*lines, ""])
+
+
+def _field_notes(kind: type[Check]) -> dict[str, str]:
+    """The text under each field, the nearest class's first."""
+    notes: dict[str, str] = {}
+    for owner in reversed(kind.__mro__):
+        if not (issubclass(owner, Check) and owner is not Check):
+            continue
+        definition = next(
+            node for node in ast.walk(ast.parse(inspect.getsource(owner))) if isinstance(node, ast.ClassDef)
+        )
+        for field, after in zip(definition.body, definition.body[1:], strict=False):
+            match field, after:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str() as note)):
+                    notes[name] = note
+    return notes
+
+
+def _taken(schema: dict[str, JsonValue]) -> str:
+    """What an option takes, in words, from its JSON Schema."""
+    options = schema.get("anyOf")
+    if isinstance(options, list):
+        named = [_taken(option) for option in options if isinstance(option, dict) and option.get("type") != "null"]
+        return " or ".join(named)
+    words = schema.get("enum")
+    if isinstance(words, list):
+        return ", ".join(f"`{word}`" for word in words)
+    if "const" in schema:
+        return f"`{schema['const']}`"
+    if schema.get("type") == "array":
+        items = schema.get("items")
+        inner = _taken(items) if isinstance(items, dict) else "value"
+        return f"list of {inner}" if "`" in inner else f"list of {inner}s"
+    name = {"integer": "whole number", "string": "text", "boolean": "`true`, `false`"}.get(
+        str(schema["type"]), "number"
+    )
+    bounds = [("minimum", "from {}"), ("exclusiveMinimum", "above {}"), ("maximum", "to {}")]
+    said = [text.format(f"{schema[key]:g}") for key, text in bounds if isinstance(schema.get(key), int | float)]
+    return " ".join([name, *said])
+
+
+def _written(value: JsonValue) -> str:
+    """A default as it would stand in a rubric."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if value is None:
+        return "none"
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False).replace('"', "")
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _flowing(text: str) -> str:
+    return "\n\n".join(textwrap.fill(" ".join(part.split()), 120) for part in text.split("\n\n"))

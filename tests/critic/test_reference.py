@@ -1,0 +1,31 @@
+"""The reference page says what the code says."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from rubric_anchors.critic.checks.registry import check_registry, make_check
+from rubric_anchors.critic.reference import check_entry, checks_page
+
+PAGE = Path(__file__).parents[2] / "docs" / "checks.md"
+
+
+def test_the_page_is_current() -> None:
+    assert PAGE.read_text(encoding="utf-8") == checks_page(), "write it anew: python scripts/checks_page.py"
+
+
+@pytest.mark.parametrize("name", list(check_registry))
+def test_every_check_and_every_option_is_documented(name: str) -> None:
+    kind = check_registry.get(name)
+    entry = check_entry(kind)
+    assert entry.count("\n") > 2
+    rows = [row for row in entry.splitlines() if row.startswith("| `")]
+    assert len(rows) == len(kind.model_fields)
+    assert all(row.rsplit("|", 2)[1].strip() for row in rows), rows
+
+
+def test_the_example_of_the_page_makes_a_check() -> None:
+    example = checks_page().split("```yaml\n")[1].split("```")[0]
+    critic = yaml.safe_load(example)[0]["critic"]
+    assert make_check(critic["check"], critic["with"]).name == "word_count"
