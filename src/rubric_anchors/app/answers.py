@@ -1,7 +1,7 @@
 """Answers of a policy to prompts, judged and journalled: what selection and evaluation have in common.
 
-They stand in the run's rollouts under a stage name of their own (`select-NAME`, `held-out-before`), at step 0. A batch is on
-disk before the next is written, so an interrupted part goes on where it was.
+They stand in the run's rollouts under a stage name of their own (`select-NAME`, `held-out-before`), at step 0. A
+batch is on disk before the next is written, so an interrupted part goes on where it was.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,8 +38,8 @@ def judged_answers(
 ) -> list[Rollout]:
     """`answers` judged answers to each row, in the rows' order; what the journal already holds is not asked again.
 
-    `rubrics` has, for each row, the ids that judge it. The seed of a prompt's answers depends on `seed` and the row's id only:
-    before and after training draw the same random numbers, which makes their difference less noisy.
+    `rubrics` has, for each row, the ids that judge it. The seed of a prompt's answers depends on `seed` and the
+    row's id only: before and after training draw the same random numbers, which makes their difference less noisy.
     """
     found = {old.id: old for old in run.rollouts(label)}
     policy: LocalPolicy | None = None

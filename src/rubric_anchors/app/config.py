@@ -1,7 +1,9 @@
-"""The recipe: one YAML file that says what is run. Composed of the rooms' own configs, and held whole to each other here."""
+"""The recipe: one YAML file that says what is run. Composed of the rooms' own configs, and held whole to each other
+here.
+"""
 
 from pathlib import Path
-from typing import Self
+from typing import Final, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -11,6 +13,9 @@ from rubric_anchors.core.yamlfile import read_config
 from rubric_anchors.evaluate.config import EvaluateConfig
 from rubric_anchors.select.config import SelectConfig
 from rubric_anchors.train.config import PolicyConfig, StageConfig
+
+TAKEN: Final = ("select-", "held-out-")
+"""How the records of selection and evaluation are called, among those of the stages."""
 
 
 class JudgeConfig(Frozen):
@@ -35,8 +40,8 @@ class OutputConfig(Frozen):
     """What is left behind beside the run's own records."""
 
     report: bool = True
-    trackers: tuple[str, ...] = ()
-    """Of TRL's reporting: wandb, mlflow, tensorboard, trackio. Off by default."""
+    trackers: tuple[Literal["wandb", "mlflow", "tensorboard", "trackio"], ...] = ()
+    """Of TRL's reporting. Off by default."""
 
 
 class Recipe(Frozen):
@@ -63,12 +68,34 @@ class Recipe(Frozen):
         if len(names) != len(set(names)):
             raise ValueError(f"stages need different names; seen: {', '.join(names)}")
         for stage in self.stages:
+            if stage.name.startswith(TAKEN):
+                raise ValueError(
+                    f"a stage cannot be called {stage.name!r}: records of the run begin with {TAKEN[0]!r} or"
+                    f" {TAKEN[1]!r}"
+                )
+            if any(gate.watch == "perplexity" for gate in stage.gates) and not self._held("text"):
+                raise ValueError(
+                    f"stage {stage.name!r} has a gate on perplexity, which needs evaluate.preservation.text"
+                )
+            if any(gate.watch == "choices" for gate in stage.gates) and not self._held("choices"):
+                raise ValueError(
+                    f"stage {stage.name!r} has a gate on choices, which needs evaluate.preservation.choices"
+                )
             _known(stage.data, self.data.train, f"stage {stage.name!r} trains on", "data.train")
         if self.evaluate:
             _known(self.evaluate.data, self.data.held_out, "evaluate measures on", "data.held_out")
+            families = ["main", *(family.name for family in self.evaluate.others)]
+            if len(families) != len(set(families)):
+                raise ValueError(
+                    f"families under evaluate.others need different names, and none is `main`; seen: "
+                    f"{', '.join(families[1:])}"
+                )
             for family in self.evaluate.others:
                 _known(family.data, self.data.held_out, f"family {family.name!r} is measured on", "data.held_out")
         return self
+
+    def _held(self, name: str) -> bool:
+        return self.evaluate is not None and getattr(self.evaluate.preservation, name) is not None
 
 
 def _known(names: tuple[str, ...], there: dict[str, str], who: str, where: str) -> None:

@@ -16,27 +16,41 @@ from rubric_anchors.app.prepare import Prepared
 from rubric_anchors.app.progress import Progress
 from rubric_anchors.core.errors import RecipeError
 from rubric_anchors.core.ids import content_id
+from rubric_anchors.models.folder import weights_fingerprint
 from rubric_anchors.models.policy import LocalPolicy, fastest_dtype
 from rubric_anchors.runs.folder import RunWriter
 from rubric_anchors.runs.records import Manifest
 from rubric_anchors.train.plan import step_seconds, steps_for
 
 PACKAGES: Final = (
-    "rubric-anchors", "torch", "transformers", "trl", "peft", "datasets", "accelerate", "numpy", "sentence-transformers",
+    "rubric-anchors",
+    "torch",
+    "transformers",
+    "trl",
+    "peft",
+    "datasets",
+    "accelerate",
+    "numpy",
+    "sentence-transformers",
 )
+POLICY: Final = "policy"
+EVALUATED: Final = "evaluated"
+"""Under `choices`: the fingerprints of the starting weights, and of the model that is only measured."""
 DTYPES: Final = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 
 
-def manifest_for(run: RunWriter, prepared: Prepared, progress: Progress) -> Manifest:
-    """The run's manifest: the one that stands there, held against the recipe, or a new one, after measuring the machine.
+def manifest_for(run: RunWriter, prepared: Prepared, progress: Progress, evaluated: Path | None = None) -> Manifest:
+    """The run's manifest: the one that stands there, held against the recipe, or a new one, after measuring the
+    machine. `evaluated`: the model that is only measured; None for a run that trains.
 
-    Raises RecipeError where the recipe, a rubric or a data file is not what the run was started with.
+    Raises RecipeError where the recipe, a rubric, a data file or a model is not what the run was started with.
     """
     recipe = prepared.recipe.model_dump(mode="json", by_alias=True)
     rubrics = {name: rubric.content_id for name, rubric in prepared.rubrics.items()}
     old = run.manifest()
     if old is not None:
         _refuse_changes(run.path, old, content_id(recipe), rubrics, prepared.hashes)
+        _refuse_other_models(run.path, old, prepared.start, evaluated)
         torch.set_num_threads(old.threads)
         return old
     manifest = Manifest(
@@ -50,7 +64,7 @@ def manifest_for(run: RunWriter, prepared: Prepared, progress: Progress) -> Mani
         git=_git(),
         machine=_machine(),
         threads=torch.get_num_threads(),
-        choices=_choices(prepared, progress),
+        choices=_choices(prepared, progress) if evaluated is None else _of_measuring(prepared, evaluated),
         started=_now(),
     )
     run.write_manifest(manifest)
@@ -76,8 +90,7 @@ def steps_of(manifest: Manifest, stage: str) -> int:
 
 
 def _choices(prepared: Prepared, progress: Progress) -> dict[str, JsonValue]:
-    asked = prepared.recipe.policy.dtype
-    dtype = fastest_dtype() if asked == "auto" else DTYPES[asked]
+    dtype = _chosen_dtype(prepared)
     policy = LocalPolicy.load(prepared.start, dtype)
     seconds: dict[str, JsonValue] = {}
     steps: dict[str, JsonValue] = {}
@@ -91,7 +104,38 @@ def _choices(prepared: Prepared, progress: Progress) -> dict[str, JsonValue]:
                 seconds[stage.name] = round(measured, 3)
                 steps[stage.name] = steps_for(stage.steps, measured)
             task.advance()
-    return {"dtype": str(dtype).removeprefix("torch."), "seconds_a_step": seconds, "steps": steps}
+    return {
+        "dtype": str(dtype).removeprefix("torch."),
+        POLICY: weights_fingerprint(prepared.start),
+        "seconds_a_step": seconds,
+        "steps": steps,
+    }
+
+
+def _of_measuring(prepared: Prepared, evaluated: Path) -> dict[str, JsonValue]:
+    return {
+        "dtype": str(_chosen_dtype(prepared)).removeprefix("torch."),
+        POLICY: weights_fingerprint(prepared.start),
+        EVALUATED: weights_fingerprint(evaluated),
+    }
+
+
+def _chosen_dtype(prepared: Prepared) -> torch.dtype:
+    asked = prepared.recipe.policy.dtype
+    return fastest_dtype() if asked == "auto" else DTYPES[asked]
+
+
+def _refuse_other_models(path: Path, old: Manifest, start: Path, evaluated: Path | None) -> None:
+    now = None if evaluated is None else weights_fingerprint(evaluated)
+    then = old.choices.get(EVALUATED)
+    if then != now:
+        holds = "a run" if then is None else "an evaluation" if now is None else "the evaluation of another model"
+        raise RecipeError(f"{path}: holds {holds}, not what is asked for; choose another --out")
+    if old.choices.get(POLICY, "") not in ("", weights_fingerprint(start)):
+        raise RecipeError(
+            f"{path}: the weights in {start} have changed since this run was started; restore them, or start"
+            " a new run in another --out"
+        )
 
 
 def _refuse_changes(
@@ -101,7 +145,9 @@ def _refuse_changes(
     changed += [name for name, digest in rubrics.items() if old.rubrics.get(name) != digest]
     if recipe_id != old.recipe_id or changed:
         what = f"{changed[0]} has" if changed else "the recipe has"
-        raise RecipeError(f"{path}: {what} changed since this run was started; restore it, or start a new run in another --out")
+        raise RecipeError(
+            f"{path}: {what} changed since this run was started; restore it, or start a new run in another --out"
+        )
 
 
 def _versions() -> dict[str, str]:
@@ -118,16 +164,16 @@ def _git() -> str | None:
     """The commit of the checkout that this package runs from, with `+` where it has uncommitted changes."""
     here = Path(__file__).resolve().parent
     try:
-        commit = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=True, timeout=10
-        ).stdout.strip()
-        changes = subprocess.run(
-            ["git", "status", "--porcelain", "--untracked-files=no"],
-            cwd=here, capture_output=True, text=True, check=True, timeout=10,
-        ).stdout.strip()
+        commit = _said(["git", "rev-parse", "HEAD"], here)
+        changes = _said(["git", "status", "--porcelain", "--untracked-files=no"], here)
     except (OSError, subprocess.SubprocessError):
         return None
     return commit + ("+" if changes else "")
+
+
+def _said(command: list[str], folder: Path) -> str:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, timeout=10)  # noqa: S603
+    return done.stdout.strip()
 
 
 def _machine() -> dict[str, JsonValue]:

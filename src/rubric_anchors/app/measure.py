@@ -1,12 +1,16 @@
-"""Evaluation of a run: held-out answers before and after, judged by the frozen rubrics, measured from outside, held against
-what the model could do before."""
+"""Evaluation of a run: held-out answers before and after, judged by the frozen rubrics, measured from outside, held
+against what the model could do before.
+"""
 
 import resource
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from rubric_anchors.app.answers import judged_answers
 from rubric_anchors.app.manifest import dtype_of
@@ -72,31 +76,41 @@ def evaluate_run(prepared: Prepared, run: RunWriter, manifest: Manifest, after: 
     return evaluation
 
 
-def probes_for(prepared: Prepared, stage: StageConfig) -> Mapping[str, Probe]:
-    """What a stage's gates can measure on the policy itself, relative to the stage's start, on the recipe's held sets."""
+def probes_for(prepared: Prepared, stage: StageConfig, start: Path, dtype: torch.dtype) -> Mapping[str, Probe]:
+    """What a stage's gates can measure on the policy itself, relative to the stage's start (the model in `start`),
+    on the recipe's held sets.
+    """
     config = prepared.recipe.evaluate
     watched = {gate.watch for gate in stage.gates}
     base = prepared.path.parent
-    held: dict[str, Held] = {}
     texts = read_passages(base / config.preservation.text) if config and config.preservation.text else ()
     items = read_items(base / config.preservation.choices) if config and config.preservation.choices else ()
-    tokenizer: list[Any] = []
+
+    @cache
+    def tokenizer() -> Any:
+        return LocalPolicy.load(start, dtype).tokenizer
 
     def read(name: str, model: Any) -> Held:
-        if not tokenizer:
-            tokenizer.append(LocalPolicy.load(prepared.start).tokenizer)
+        return hold(model, tokenizer(), texts if name == "perplexity" else (), items if name == "choices" else ())
+
+    @cache
+    def at_start(name: str) -> Held:
+        # Loaded anew, not taken from the first reading: a resumed stage would start from another one.
+        return read(name, LocalPolicy.load(start, dtype).model)
+
+    def now(name: str, model: Any) -> Held:
         training = model.training
         model.eval()
-        now = hold(model, tokenizer[0], texts if name == "perplexity" else (), items if name == "choices" else ())
-        model.train(training)
-        held.setdefault(name, now)
-        return now
+        try:
+            return read(name, model)
+        finally:
+            model.train(training)
 
     def perplexity(model: Any) -> float:
-        return read("perplexity", model).perplexity / held["perplexity"].perplexity
+        return now("perplexity", model).perplexity / at_start("perplexity").perplexity
 
     def choices(model: Any) -> float:
-        return read("choices", model).accuracy - held["choices"].accuracy
+        return now("choices", model).accuracy - at_start("choices").accuracy
 
     probes: dict[str, Probe] = {"perplexity": perplexity, "choices": choices}
     return {name: probe for name, probe in probes.items() if name in watched}

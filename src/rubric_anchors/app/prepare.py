@@ -5,12 +5,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
+from typing import Final
 
 import torch
 
 from rubric_anchors.app.config import Recipe, load_recipe
-from rubric_anchors.core.errors import RecipeError
+from rubric_anchors.app.refuse import refuse
+from rubric_anchors.core.errors import RecipeError, SetupError
 from rubric_anchors.critic.base import Encoder, Likelihood, Tools
+from rubric_anchors.data.hub import HUB
 from rubric_anchors.data.rows import read_prompts
 from rubric_anchors.models.embedded import embedded_encoder, embedded_policy
 from rubric_anchors.models.encoder import SentenceEncoder
@@ -21,7 +24,7 @@ from rubric_anchors.rubric.load import load_rubric
 from rubric_anchors.rubric.model import Rubric
 from rubric_anchors.runs.records import PromptRow
 
-EMBEDDED = "embedded"
+EMBEDDED: Final = "embedded"
 
 
 @dataclass(frozen=True)
@@ -41,15 +44,13 @@ class Prepared:
     @cached_property
     def start(self) -> Path:
         """The folder of the policy before training."""
-        model = self.recipe.policy.model
-        if model == EMBEDDED:
-            return embedded_policy()
-        beside = self.path.parent / model
-        return local_folder(beside if beside.is_dir() else model)
+        return model_folder(self.recipe.policy.model, self.path.parent)
 
     def scorer(self, dtype: torch.dtype = torch.float32, extra: Sequence[Rubric] = ()) -> Scorer:
-        """A scorer over all rubrics, with the frozen base policy in `dtype`; its models are loaded when a critic first needs
-        one, and then shared. `extra` rubrics, the drafted defences, carry vetoes and no weight in the mean."""
+        """A scorer over all rubrics, with the frozen base policy in `dtype`; its models are loaded when a critic
+        first needs one, and then shared. `extra` rubrics, the drafted defences, carry vetoes and no weight in the
+        mean.
+        """
         if dtype not in self._tools:
             self._tools[dtype] = lazy_tools(lambda: self.start, dtype)
         book = {**self.rubrics, **{rubric.id: rubric for rubric in extra}}
@@ -66,6 +67,21 @@ class Prepared:
         if message is None or row.messages[0][0] == "system":
             return row
         return row.with_changes(messages=(("system", message), *row.messages))
+
+
+def model_folder(model: str, beside: Path = Path()) -> Path:
+    """The folder of a model named by a path (relative to `beside`), a hub id or `embedded`. Raises SetupError where
+    it is not there or holds no safetensors weights.
+    """
+    if model == EMBEDDED:
+        return embedded_policy()
+    near = beside / model
+    folder = local_folder(near if near.is_dir() else model)
+    if not any(folder.glob("*.safetensors")):
+        raise SetupError(f"{folder}: holds no safetensors weights; other formats can run code and are not read")
+    if not any((folder / name).is_file() for name in ("config.json", "adapter_config.json")):
+        raise SetupError(f"{folder}: holds no config.json; give a Hugging Face model folder")
+    return folder
 
 
 def lazy_tools(base: Callable[[], Path], dtype: torch.dtype) -> Tools:
@@ -92,25 +108,27 @@ def prepare(path: str | Path) -> Prepared:
         _add(book, load_rubric(base / name), name)
     train = {name: _prompts(base, source, book) for name, source in recipe.data.train.items()}
     held_out = {name: _prompts(base, source, book) for name, source in recipe.data.held_out.items()}
-    _refuse_unknown_rubrics(recipe, book, [*train.values(), *held_out.values()])
-    _refuse_shared_prompts(path, train, held_out)
+    refuse(path, recipe, book, train, held_out)
     files = [path, *(base / name for name in recipe.rubrics)]
-    files += [base / source for source in (*recipe.data.train.values(), *recipe.data.held_out.values())]
+    sources = (*recipe.data.train.values(), *recipe.data.held_out.values())
+    files += [base / source for source in sources if not source.startswith(HUB)]
     if recipe.evaluate:
         kept = recipe.evaluate.preservation
         files += [base / file for file in (kept.text, kept.choices) if file]
-        missing = [file for file in files if not file.exists() and not str(file).startswith("hub:")]
-        missing = [file for file in missing if "hub:" not in str(file)]
-        if missing:
-            raise RecipeError(f"{path}: {missing[0]} is named and does not exist; mend the name or make the file")
-    hashes = {str(file.relative_to(base) if file.is_relative_to(base) else file): _sha256(file) for file in files if file.is_file()}
+    hashes = {
+        str(file.relative_to(base) if file.is_relative_to(base) else file): _sha256(file)
+        for file in files
+        if file.is_file()
+    }
     prepared = Prepared(path, recipe, book, train, held_out, hashes)
-    prepared.scorer()  # a check that does not exist, a judge that is not configured: said now, not after an hour
+    # A check that does not exist, a judge that is not configured, a model that is not there: said now, not in an hour.
+    prepared.scorer()
+    _ = prepared.start
     return prepared
 
 
 def _prompts(base: Path, source: str, book: dict[str, Rubric]) -> tuple[PromptRow, ...]:
-    prompts = read_prompts(source if source.startswith("hub:") else base / source)
+    prompts = read_prompts(source if source.startswith(HUB) else base / source)
     for rubric in prompts.rubrics.values():
         _add(book, rubric, source)
     return prompts.rows
@@ -118,35 +136,10 @@ def _prompts(base: Path, source: str, book: dict[str, Rubric]) -> tuple[PromptRo
 
 def _add(book: dict[str, Rubric], rubric: Rubric, source: str) -> None:
     if rubric.id in book and book[rubric.id] != rubric:
-        raise RecipeError(f"{source}: another rubric of this recipe is called {rubric.id!r} too; give one of them another id")
+        raise RecipeError(
+            f"{source}: another rubric of this recipe is called {rubric.id!r} too; give one of them another id"
+        )
     book[rubric.id] = rubric
-
-
-def _refuse_unknown_rubrics(
-    recipe: Recipe, book: Mapping[str, Rubric], data: Sequence[Sequence[PromptRow]]
-) -> None:
-    named = [(f"stage {stage.name!r}", rubric) for stage in recipe.stages for rubric in stage.rubrics]
-    if recipe.evaluate:
-        named += [("evaluate", rubric) for rubric in recipe.evaluate.rubrics]
-        named += [(f"family {family.name!r}", rubric) for family in recipe.evaluate.others for rubric in family.rubrics]
-    named += [(f"prompt {row.id!r}", rubric) for rows in data for row in rows for rubric in row.rubrics]
-    for who, rubric in named:
-        if rubric not in book:
-            there = ", ".join(sorted(book)[:8])
-            raise RecipeError(f"{who} names rubric {rubric!r}, which no file of `rubrics` holds; there: {there}")
-
-
-def _refuse_shared_prompts(
-    path: Path, train: Mapping[str, Sequence[PromptRow]], held_out: Mapping[str, Sequence[PromptRow]]
-) -> None:
-    seen = {" ".join(row.text.casefold().split()): name for name, rows in train.items() for row in rows}
-    for name, rows in held_out.items():
-        for row in rows:
-            if (twin := seen.get(" ".join(row.text.casefold().split()))) is not None:
-                raise RecipeError(
-                    f"{path}: held-out prompt {row.id!r} of {name!r} is also in training data {twin!r}; what is trained on"
-                    " cannot measure, remove it from one of them"
-                )
 
 
 def _sha256(path: Path) -> str:

@@ -1,7 +1,7 @@
 """How long work tells of itself. The road calls these; the command line shows them; nothing here prints."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 
@@ -16,19 +16,13 @@ class Task(Protocol):
 class Progress(Protocol):
     """Where long work reports: rate and time left are the shower's business."""
 
-    def task(self, title: str, total: float, unit: str) -> "TaskContext":
+    def task(self, title: str, total: float, unit: str) -> AbstractContextManager[Task]:
         """A piece of work of `total` units, for the length of a `with` block."""
         ...
 
     def say(self, line: str) -> None:
         """One line that stays."""
         ...
-
-
-class TaskContext(Protocol):
-    def __enter__(self) -> Task: ...
-
-    def __exit__(self, *exc: object) -> None: ...
 
 
 class Silent:

@@ -68,9 +68,9 @@ def score_file(
 ) -> Tally:
     """Score the answers in `data` and write `out`, whole or not at all, in the order of the rows.
 
-    Finished rows stand in `OUT.partial` until all are done; `resume` goes on with them, `force` starts anew and replaces
-    `out`. Raises RubricError and DataError for files that cannot be used, SetupError where `out` cannot be written or is
-    there already. A single row that cannot be read is listed in the tally instead, unless no row can.
+    Finished rows stand in `OUT.partial` until all are done; `resume` goes on with them, `force` starts anew and
+    replaces `out`. Raises RubricError and DataError for files that cannot be used, SetupError where `out` cannot be
+    written or is there already. A single row that cannot be read is listed in the tally instead, unless no row can.
     """
     progress = progress or Silent()
     out = Path(out)
@@ -82,8 +82,8 @@ def score_file(
     count = _Count()
     begun: dict[str, JsonValue] = {"work": _work_id(asked, {**answers.rubrics, **book}, judge_reasoning)}
     with Unfinished(out, begun, resume=resume) as unfinished:
-        done = 0
-        for done, row in enumerate(unfinished.rows(), 1):
+        done = len(unfinished.found)
+        for row in unfinished.found:
             count.add(row)
         if done:
             progress.say(f"going on after {done} of {len(asked)} answers")
@@ -94,8 +94,7 @@ def score_file(
                 judged = [answer_to(row.prompt, row.response, judge_reasoning=judge_reasoning) for row, _ in part]
                 marks = scorer.score(judged, [applied for _, applied in part])
                 written = [
-                    row_json(row.id, "+".join(applied), mark)
-                    for (row, applied), mark in zip(part, marks, strict=True)
+                    row_json(row.id, "+".join(applied), mark) for (row, applied), mark in zip(part, marks, strict=True)
                 ]
                 unfinished.append(written)
                 for line in written:

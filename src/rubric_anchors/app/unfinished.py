@@ -3,11 +3,12 @@
 Its first line says what is being made; each further line is a finished row. `OUT` appears only when all rows are there.
 """
 
+import errno
 import fcntl
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -26,18 +27,17 @@ def refuse_out(out: Path, *, resume: bool, force: bool) -> None:
     partial = partial_of(out)
     with os_errors("write", out):
         if not out.parent.is_dir():
-            os.stat(out.parent)  # says what is wrong with it; where nothing is, it is a file:
-            raise NotADirectoryError(20, "")
+            out.parent.stat()  # raises where nothing is
+            raise NotADirectoryError(errno.ENOTDIR, "")
         if out.exists() and not out.is_file():
             raise SetupError(f"{out}: is no plain file; name a file to write the rows to")
         if partial.exists() and not (resume or force):
             raise SetupError(
-                f"{out}: {partial.name} holds the finished rows of an interrupted run; --resume goes on, --force starts anew"
+                f"{out}: {partial.name} holds the finished rows of an interrupted run; --resume goes on,"
+                " --force starts anew"
             )
         if out.exists() and not force and not (resume and partial.exists()):
             raise SetupError(f"{out}: is there already; --force replaces it, or name another file")
-        if force and not resume:
-            partial.unlink(missing_ok=True)
 
 
 def partial_of(out: Path) -> Path:
@@ -49,12 +49,16 @@ class Unfinished:
     """The finished rows of `out`, for the length of a `with` block; one process at a time."""
 
     def __init__(self, out: Path, begun: Mapping[str, JsonValue], *, resume: bool) -> None:
-        """`begun`: what is being made; rows of an earlier process are kept only for the very same. Raises SetupError."""
+        """`begun`: what is being made; rows of an earlier process are kept only for the very same. Raises
+        SetupError.
+        """
         self.out = out
         self.path = partial_of(out)
         self._begun = {"begun": dict(begun)}
         self._resume = resume
         self._count = 0
+        self.found: list[Row] = []
+        """The rows finished before, in order; known inside the `with` block."""
 
     def __enter__(self) -> Self:
         with os_errors("write", self.path):
@@ -66,6 +70,8 @@ class Unfinished:
                 raise SetupError(
                     f"{self.out}: another process is writing it; wait for it to end, or name another file"
                 ) from error
+            if not self._resume:
+                os.ftruncate(self._lock, 0)
             self._journal = JsonlJournal(self.path)
             self._begin()
         except BaseException:
@@ -75,6 +81,7 @@ class Unfinished:
 
     def _begin(self) -> None:
         rows = list(self._journal.rows())
+        self.found = rows[1:]
         if not rows:
             try:
                 self._journal.append(self._begun)
@@ -87,13 +94,7 @@ class Unfinished:
             raise SetupError(
                 f"{self.path}: was begun with other data, rubrics or options; restore them, or start anew with --force"
             )
-        self._count = max(0, len(rows) - 1)
-
-    def rows(self) -> Iterator[Row]:
-        """The rows finished before, in order."""
-        for number, row in enumerate(self._journal.rows()):
-            if number:
-                yield row
+        self._count = len(self.found)
 
     def append(self, rows: Sequence[Mapping[str, JsonValue]]) -> None:
         """Adds finished rows; they are on disk when this returns."""

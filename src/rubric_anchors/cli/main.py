@@ -1,83 +1,134 @@
 """The command line: the only place that prints. Each command is one call of the app's; here it is parsed and shown.
 
-Exit codes: 0 done; 1 it ran, and a gate, threshold or budget said no, or nothing could be scored; 2 bad input or usage;
-130 interrupted, resumable.
+Exit codes stand in `rubric_anchors.cli.failures`. What heavy commands need is imported inside them: `anchors score`
+with checks alone works without torch, and `--help` is quick.
 """
 
-import errno
 import os
 import sys
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from rubric_anchors.cli.show import Bars, Lines, closing_table, console, errors
+from rubric_anchors.cli.failures import INTERRUPTED, INTERRUPTED_LINE, debugging, explain, stop_signals
+from rubric_anchors.cli.show import Bars, Lines, closing_table, console, errors, score_table, selection_table
+from rubric_anchors.core.errors import Refused
 
-INTERRUPTED: Final = 130
+if TYPE_CHECKING:
+    from rubric_anchors.app.prepare import Prepared
+
+MOST_ROWS_LISTED: Final = 100
+"""Of rows that cannot be read; the rest are counted."""
 
 app = typer.Typer(
     name="anchors",
     help="Rubrics as a reward for language models: score, select, train, evaluate, report.",
-    no_args_is_help=True,
+    epilog="Exit codes: 0 done; 1 it ran and a gate said no, or nothing could be scored; 2 bad input or usage; "
+    "70 a bug of ours; 130 interrupted, resumable.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-RecipeArg = Annotated[Path, typer.Argument(help="The recipe, a YAML file.", show_default=False)]
+RecipeArg = Annotated[Path, typer.Argument(metavar="RECIPE", help="The recipe, a YAML file.", show_default=False)]
 OutOption = Annotated[Path, typer.Option("--out", help="Folder of the run.", show_default=False)]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Go on with the run that is in --out, or start it.")]
+
+
+@app.callback(invoke_without_command=True)
+def anchors(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False
+) -> None:
+    """Rubrics as a reward for language models: score, select, train, evaluate, report."""
+    if version:
+        from rubric_anchors import __version__
+
+        console.print(__version__)
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        console.print(context.get_help(), markup=False)
+        raise typer.Exit(2)
 
 
 @app.command()
 def run(recipe: RecipeArg, out: OutOption, resume: ResumeOption = False) -> None:
     """The whole road: select, train each stage, look for hacks, evaluate before and after, report."""
     from rubric_anchors.app.pipeline import run_recipe
-    from rubric_anchors.app.prepare import prepare
-    from rubric_anchors.runs.folder import RunFolder
 
     try:
-        report = run_recipe(prepare(recipe), out, resume=resume, progress=_progress())
-    finally:
-        evaluation = RunFolder(out).evaluation() if out.is_dir() else None
-        if evaluation is not None:
-            console.print(closing_table(evaluation))
-    console.print(f"report: {report}")
+        report = run_recipe(_prepared(recipe), out, resume=resume, progress=_progress())
+    except Refused:
+        _show_evaluation(out)
+        raise
+    _show_evaluation(out)
+    console.print(f"report: {report}", markup=False)
 
 
 @app.command()
 def score(
-    data: Annotated[Path, typer.Argument(help="Answers: JSONL, CSV, Parquet or a datasets folder.", show_default=False)],
+    data: Annotated[
+        str,
+        typer.Argument(metavar="DATA", help="Answers: JSONL, CSV, Parquet or a datasets folder.", show_default=False),
+    ],
     out: Annotated[Path, typer.Option("--out", help="JSONL file to write, a row an answer.", show_default=False)],
-    rubric: Annotated[list[Path], typer.Option("--rubric", help="A rubric file; may be given again.", show_default=False)],
-    judge_reasoning: Annotated[bool, typer.Option(help="Judge what stands in <think> too.")] = False,
+    rubric: Annotated[
+        list[Path] | None,
+        typer.Option("--rubric", help="A rubric for every answer, beside those its row carries; may be given again."),
+    ] = None,
+    judge_reasoning: Annotated[
+        bool, typer.Option("--judge-reasoning", help="Judge what stands in <think> too.")
+    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run, from OUT.partial.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Start anew, and replace OUT where it is there.")] = False,
 ) -> None:
     """Score answers with rubrics: each verdict, its evidence, and what each step gave to the reward."""
     from rubric_anchors.app.score import score_file
 
-    tally = score_file(data, rubric, out, judge_reasoning=judge_reasoning, progress=_progress())
-    console.print(tally.line())
+    tally = score_file(
+        data,
+        rubric or (),
+        out,
+        judge_reasoning=judge_reasoning,
+        resume=resume,
+        force=force,
+        progress=_progress(),
+    )
+    for row in tally.unreadable[:MOST_ROWS_LISTED]:
+        _tell(f"left out: {row.cause}")
+    if len(tally.unreadable) > MOST_ROWS_LISTED:
+        _tell(f"left out: {len(tally.unreadable) - MOST_ROWS_LISTED} more rows")
+    console.print(score_table(tally))
+    console.print(f"rows: {tally.out}", markup=False)
     if tally.scored == 0:
+        _tell("no answer could be scored")
         raise typer.Exit(1)
 
 
 @app.command()
-def select(recipe: RecipeArg, out: OutOption, stage: Annotated[str, typer.Option(help="The stage to select for.")] = "") -> None:
-    """Only the selection before the first stage (or before --stage): which prompts, and why the others not."""
+def select(
+    recipe: RecipeArg,
+    out: OutOption,
+    stage: Annotated[str, typer.Option(help="The stage to select for.", show_default="the first")] = "",
+    resume: ResumeOption = False,
+) -> None:
+    """Only the selection before a stage: which prompts, and why the others not."""
     from rubric_anchors.app.parts import select_only
-    from rubric_anchors.app.prepare import prepare
 
-    console.print(select_only(prepare(recipe), out, stage, progress=_progress()))
+    console.print(selection_table(select_only(_prepared(recipe), out, stage, resume=resume, progress=_progress())))
 
 
 @app.command()
 def train(recipe: RecipeArg, out: OutOption, resume: ResumeOption = False) -> None:
     """Select and train all stages, without the evaluation and the report."""
     from rubric_anchors.app.parts import train_only
-    from rubric_anchors.app.prepare import prepare
 
-    console.print(f"model: {train_only(prepare(recipe), out, resume=resume, progress=_progress())}")
+    model = train_only(_prepared(recipe), out, resume=resume, progress=_progress())
+    console.print(f"model: {model}", markup=False)
 
 
 @app.command()
@@ -89,22 +140,25 @@ def evaluate(
 ) -> None:
     """Measure a model against the recipe's policy on the held-out prompts."""
     from rubric_anchors.app.parts import evaluate_only
-    from rubric_anchors.app.prepare import prepare
 
-    console.print(closing_table(evaluate_only(prepare(recipe), model, out, resume=resume, progress=_progress())))
+    console.print(closing_table(evaluate_only(_prepared(recipe), model, out, resume=resume, progress=_progress())))
 
 
 @app.command()
-def report(out: Annotated[Path, typer.Argument(help="Folder of a run, finished or not.", show_default=False)]) -> None:
+def report(
+    out: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, finished or not.", show_default=False)],
+) -> None:
     """Write a run's report again: one HTML file."""
     from rubric_anchors.report.html import write_report
     from rubric_anchors.runs.folder import RunFolder
 
-    console.print(f"report: {write_report(RunFolder(out).require())}")
+    console.print(f"report: {write_report(RunFolder(out).require())}", markup=False)
 
 
 @app.command()
-def schema(out: Annotated[Path | None, typer.Option("--out", help="File to write; default: standard output.")] = None) -> None:
+def schema(
+    out: Annotated[Path | None, typer.Option("--out", help="File to write; default: standard output.")] = None,
+) -> None:
     """The JSON Schema of rubric files, for editors."""
     import json
 
@@ -118,54 +172,71 @@ def schema(out: Annotated[Path | None, typer.Option("--out", help="File to write
         atomic_write_text(out, text)
 
 
-@app.command()
-def version() -> None:
-    """The version."""
-    from rubric_anchors import __version__
+def _prepared(recipe: Path) -> "Prepared":
+    from rubric_anchors.app.prepare import prepare
 
-    console.print(__version__)
+    return prepare(recipe)
+
+
+def _show_evaluation(out: Path) -> None:
+    from rubric_anchors.runs.folder import RunFolder
+
+    evaluation = RunFolder(out).evaluation()
+    if evaluation is not None:
+        console.print(closing_table(evaluation))
 
 
 def _progress() -> Bars | Lines:
     return Bars() if console.is_terminal else Lines()
 
 
-def main() -> None:
-    """Run the command line; every failure that a user can meet is one line and an exit code."""
-    _quiet_libraries()
-    from rubric_anchors.core.errors import AnchorsError
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit; every failure that a user can meet is one line on standard error and an exit code.
 
+    `arguments`: those of the process, where None.
+    """
+    _quiet_libraries()
     try:
-        app(standalone_mode=False)
-    except typer.Exit as done:
-        sys.exit(done.exit_code)
-    except AnchorsError as error:
-        _fail(str(error), error.exit_code)
-    except (KeyboardInterrupt, typer.Abort):
-        _fail("interrupted; nothing finished is lost, --resume goes on from here", INTERRUPTED)
+        with stop_signals():
+            # What `typer.Exit` carries comes back as a value; Ctrl-C does in newer releases.
+            code = app(args=None if arguments is None else list(arguments), prog_name="anchors", standalone_mode=False)
+        if code == INTERRUPTED:
+            _fail(INTERRUPTED_LINE, INTERRUPTED)
+        sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _close_output()
         sys.exit(1)
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS):
-            raise
-        _fail(f"{error.filename or 'a file'}: {error.strerror}; free some room or mend its rights, then --resume", 2)
-    except MemoryError:
-        _fail("out of memory; lower micro_batch, group or prompts in the recipe, then --resume", 2)
-    except Exception as error:
-        usage = getattr(error, "format_message", None)
-        if usage is None:
-            raise
-        _fail(usage(), 2)
+    except Exception as error:  # noqa: BLE001  the last one to hear of it: nothing may end in a traceback
+        if debugging():
+            traceback.print_exc()
+        _fail(*explain(error))
+    except KeyboardInterrupt as error:
+        _fail(*explain(error))
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 def _fail(line: str, code: int) -> None:
-    errors.print(f"anchors: {' '.join(line.split())}", markup=False, highlight=False, soft_wrap=True)
+    _tell(line)
+    with suppress(OSError):
+        sys.stdout.flush()
+        sys.exit(code)
+    _close_output()
     sys.exit(code)
 
 
+def _tell(line: str) -> None:
+    """One line on standard error; what a stranger's file put into it cannot draw on the terminal."""
+    shown = "".join(character if character.isprintable() else "?" for character in " ".join(line.split()))
+    errors.print(f"anchors: {shown}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _close_output() -> None:
+    """What is still waiting to be printed cannot be: let the interpreter not try again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _quiet_libraries() -> None:
-    """Progress bars and notices of the libraries would write over our own."""
+    """Progress bars, notices and warnings of the libraries would write over our own lines."""
     for name, value in {
         "TRANSFORMERS_VERBOSITY": "error",
         "HF_HUB_DISABLE_PROGRESS_BARS": "1",
@@ -180,4 +251,8 @@ def _quiet_libraries() -> None:
 
     for name in ("transformers", "trl", "accelerate", "datasets", "sentence_transformers"):
         logging.getLogger(name).setLevel(logging.ERROR)
-    warnings.filterwarnings("ignore", module=r"(torch|transformers|trl|accelerate|datasets|peft)\..*")
+    if not debugging() and not sys.warnoptions:
+        warnings.simplefilter("ignore")
+    for stream in (sys.stdout, sys.stderr):
+        if reconfigure := getattr(stream, "reconfigure", None):
+            reconfigure(errors="backslashreplace")  # a terminal that knows ASCII alone is no reason to fail

@@ -3,18 +3,35 @@
 import math
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
-from rubric_anchors.runs.records import Evaluation, Measured
+from rubric_anchors.report.readings import against_margin, is_ratio, kept
+from rubric_anchors.runs.records import Evaluation, Selection
 
-console: Final = Console(highlight=False, soft_wrap=True)
+if TYPE_CHECKING:
+    from rubric_anchors.app.score import Tally
+
+console: Final = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 120)
 errors: Final = Console(stderr=True, highlight=False)
+MOST_CRITERIA: Final = 40
+"""Of the rows of a table; answers that carry their own rubrics may have any number."""
 LINE_EVERY: Final = 15.0
 """Seconds between lines where there is no terminal to draw a bar on."""
 
@@ -88,36 +105,56 @@ class Lines:
 
 def closing_table(evaluation: Evaluation) -> Table:
     """Before against after, as a table."""
-    table = Table(title="held-out prompts, before against after (95% intervals)")
+    table = Table(title="held-out prompts, before against after (95% intervals)", box=SIMPLE_HEAD)
     for name in ("measure", "before", "after", "change", "interval", "verdict"):
         table.add_column(name, justify="left" if name in ("measure", "verdict") else "right")
     for measured in evaluation.measures:
         table.add_row(
-            measured.name,
+            escape(measured.name),
             f"{measured.before:.3f}",
             f"{measured.after:.3f}",
             f"{measured.delta:+.3f}",
             f"{measured.low:+.3f} to {measured.high:+.3f}",
-            _verdict(measured),
+            against_margin(measured).word,
         )
-    for kept in evaluation.preservation:
-        words = {True: "kept", False: "lost", None: "not shown"}[kept.kept]
-        table.add_row(
-            kept.name, f"{kept.before:.3f}", f"{kept.after:.3f}", f"{kept.delta:+.3f}", f"{kept.low:.3f} to {kept.high:.3f}", words
-        )
+    for held in evaluation.preservation:
+        interval = f"{held.low:.3f} to {held.high:.3f}"
+        change = f"x {held.delta:.3f}" if is_ratio(held) else f"{held.delta:+.3f}"
+        table.add_row(escape(held.name), f"{held.before:.3f}", f"{held.after:.3f}", change, interval, kept(held).word)
     return table
 
 
-def _verdict(measured: Measured) -> str:
-    sign = 1.0 if measured.higher_is_better else -1.0
-    low, high = sorted((sign * measured.low, sign * measured.high))
-    if low > 0:
-        return "better"
-    if high < 0 and (measured.margin is None or low <= -measured.margin):
-        return "worse"
-    if measured.margin is None:
-        return "no clear change" if high >= 0 else "worse"
-    return "within its margin" if low > -measured.margin else "not shown"
+def score_table(tally: "Tally") -> Table:
+    """What became of a file of answers: rewards and criteria with their spread, then what has no reward and why."""
+    table = Table(title="answers scored", box=SIMPLE_HEAD)
+    for name in ("", "mean", "sd", "answers"):
+        table.add_column(name, justify="right" if name else "left", overflow="fold")
+    rows = [("reward", tally.reward), *tally.criteria.items()]
+    for name, mean in rows[: MOST_CRITERIA + 1]:
+        if mean is not None:
+            sd = "" if mean.sd is None else f"{mean.sd:.3f}"
+            table.add_row(escape(name), f"{mean.value:.3f}", sd, str(mean.n))
+    if len(rows) > MOST_CRITERIA + 1:
+        table.add_row(f"{len(rows) - MOST_CRITERIA - 1} more criteria", "", "", "")
+    table.add_section()
+    table.add_row("scored", "", "", str(tally.scored))
+    for cause, count in tally.unscored.items():
+        table.add_row(escape(f"unscored: {cause}"), "", "", str(count))
+    if tally.unreadable:
+        table.add_row("left out: no answer to score", "", "", str(len(tally.unreadable)))
+    return table
+
+
+def selection_table(selection: Selection) -> Table:
+    """Prompts kept and dropped, by reason."""
+    low, high = selection.cuts
+    table = Table(title=f"prompts selected for {selection.stage}", box=SIMPLE_HEAD)
+    table.add_column("")
+    table.add_column("prompts", justify="right")
+    table.add_row(f"kept: mean reward {low:.3f} to {high:.3f}", str(len(selection.kept)))
+    for reason, count in Counter(dropped.reason for dropped in selection.dropped).most_common():
+        table.add_row(f"dropped: {reason.replace('_', ' ')}", str(count))
+    return table
 
 
 def _minutes(seconds: float) -> str:

@@ -30,6 +30,10 @@ def atomic_write_bytes(path: str | Path, data: bytes) -> None:
         target = Path(os.path.realpath(path))
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if target.exists() and not target.is_file():
+            with target.open("wb") as file:  # a pipe or a device: renaming over it would destroy it
+                file.write(data)
+            return
         kept = target.stat().st_mode & 0o777 if target.exists() else None
         # Not `tempfile`: its files are 0600 whatever the umask, and a result that others cannot read is a surprise.
         part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.part")
@@ -117,11 +121,11 @@ class JsonlJournal:
                 while written < len(data):
                     written += self._file.write(data[written:]) or 0
                 os.fsync(self._file.fileno())
-            except OSError:
+            except BaseException:
+                # Ctrl-C too: the rows still count as waiting, and written again they would stand there twice.
                 os.truncate(self._file.fileno(), self._size)
                 raise
-            self._size += len(data)
-            self._pending.clear()
+            self._size, self._pending = self._size + len(data), []
 
     def rows(self, *, limit: int = LINE_LIMIT) -> Iterator[Row]:
         """The rows on disk, from the first; none for a new journal. Raises DataError on a row that is no JSON."""

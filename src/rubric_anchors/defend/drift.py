@@ -1,6 +1,7 @@
 """Quantities of the answers that drift while a policy trains: length, diversity, repetition, copying of the prompt."""
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Final, Literal
 
 import numpy as np
@@ -39,7 +40,7 @@ def _diversity(rollouts: Sequence[Rollout]) -> list[float]:
         for rollout in rollouts:
             if rollout.step == step:
                 words = words_of(rollout.response)
-                pairs.append(set(zip(words, words[1:], strict=False)))
+                pairs.append(set(pairwise(words)))
         counts: dict[tuple[str, str], int] = {}
         for held in pairs:
             for pair in held:

@@ -1,7 +1,8 @@
 """A first look at a stage's rollouts for hacks, and the veto drafted against what was seen.
 
-The paper's route: look at rollouts whose reward rose, name the recurring trick, write it down as a defence rubric, use that as a
-veto in later stages. This is its first, cheap form, by program alone: wordings that rose with reward, and drift.
+The paper's route: look at rollouts whose reward rose, name the recurring trick, write it down as a defence rubric, use
+that as a veto in later stages. This is its first, cheap form, by program alone: wordings that rose with reward, and
+drift.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,8 @@ from rubric_anchors.defend.wordings import rising
 from rubric_anchors.runs.records import FirstLook, Rollout, Signature
 
 TEMPLATE_SHARE: Final = 0.25
-"""A wording in this share of late answers has become a template: no honest set of answers to many prompts shares one."""
+"""A wording in this share of late answers has become a template: no honest set of answers to many prompts shares
+one."""
 TEMPLATE_WORDS: Final = 3
 MOST_PHRASES: Final = 20
 SIGNATURES_SHOWN: Final = 30
@@ -28,11 +30,14 @@ def first_look(stage: str, rollouts: Sequence[Rollout], max_tokens: int) -> Firs
     templates = [signature for signature in signatures if _is_template(signature)][:MOST_PHRASES]
     if templates:
         note = (
-            f"{len(templates)} wording(s) became templates: each stands in at least {TEMPLATE_SHARE:.0%} of the last answers"
+            f"{len(templates)} wording(s) became templates: each stands in at least {TEMPLATE_SHARE:.0%} of the last"
+            " answers"
             " and rose with the reward. They are vetoed from now on."
         )
     else:
-        note = "No wording became a template. The drafted veto holds only the two known tricks, flattery and self-praise."
+        note = (
+            "No wording became a template. The drafted veto holds only the two known tricks, flattery and self-praise."
+        )
     return FirstLook(
         stage=stage,
         signatures=tuple(signatures[:SIGNATURES_SHOWN]),

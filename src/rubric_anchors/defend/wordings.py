@@ -1,8 +1,9 @@
 """Wordings whose share of answers rises while a policy trains, found by weighted log-odds.
 
-For a wording that stands in y_l of n_l late and y_e of n_e early answers, with a prior of a_w out of a_0 made from all answers,
-the log-odds ratio and its variance are those of Monroe, Colaresi and Quinn (2008), "Fightin' Words", equations 15-22; counts
-are of answers that hold the wording, not of occurrences, so that one answer cannot repeat itself into a signature.
+For a wording that stands in y_l of n_l late and y_e of n_e early answers, with a prior of a_w out of a_0 made from all
+answers, the log-odds ratio and its variance are those of Monroe, Colaresi and Quinn (2008), "Fightin' Words", equations
+15-22; counts are of answers that hold the wording, not of occurrences, so that one answer cannot repeat itself into a
+signature.
 """
 
 import math
@@ -48,9 +49,7 @@ def words_of(text: str) -> list[str]:
 def wordings(text: str, truncated: bool) -> dict[Kind, set[str]]:
     """The opener, the closer (where the answer ended by itself) and all phrases of two to four words."""
     words = words_of(text)
-    phrases = {
-        " ".join(words[at : at + size]) for size in PHRASE_WORDS for at in range(max(len(words) - size + 1, 0))
-    }
+    phrases = {" ".join(words[at : at + size]) for size in PHRASE_WORDS for at in range(max(len(words) - size + 1, 0))}
     opener = {" ".join(words[:OPENER_WORDS])} if len(words) >= OPENER_WORDS else set()
     closer = {" ".join(words[-OPENER_WORDS:])} if len(words) >= OPENER_WORDS and not truncated else set()
     return {"opener": opener, "closer": closer, "phrase": phrases}
@@ -59,8 +58,8 @@ def wordings(text: str, truncated: bool) -> dict[Kind, set[str]]:
 def rising(rollouts: Sequence[Rollout], max_tokens: int) -> list[Signature]:
     """Wordings that rose from the early to the late steps by at least 3 standard deviations, strongest first.
 
-    Each is in at least a tenth of the late answers, over at least three prompts (a wording that belongs to one prompt is its
-    topic), and goes with higher reward than the other answers to the same prompts get.
+    Each is in at least a tenth of the late answers, over at least three prompts (a wording that belongs to one prompt
+    is its topic), and goes with higher reward than the other answers to the same prompts get.
     """
     span = window(rollouts)
     holders: dict[tuple[Kind, str], list[Rollout]] = defaultdict(list)
@@ -73,12 +72,13 @@ def rising(rollouts: Sequence[Rollout], max_tokens: int) -> list[Signature]:
     if not n_early or not n_late:
         return []
     base = _baselines(rollouts)
+    answers_of = Counter(rollout.step for rollout in rollouts)
     found_signatures = [
         signature
         for (kind, wording), held in holders.items()
-        if (signature := _signature(kind, wording, held, span, n_early, n_late, len(rollouts), base)) is not None
+        if (signature := _signature(kind, wording, held, span, n_early, n_late, answers_of, base)) is not None
     ]
-    return _without_parts(sorted(found_signatures, key=lambda signature: -signature.strength))
+    return _without_parts(sorted(found_signatures, key=_rank))
 
 
 def _signature(
@@ -88,14 +88,14 @@ def _signature(
     span: Window,
     n_early: int,
     n_late: int,
-    n_all: int,
+    answers_of: Counter[int],
     base: Mapping[str, float],
 ) -> Signature | None:
     late = [rollout for rollout in held if rollout.step in span.late]
     early = sum(rollout.step in span.early for rollout in held)
     if len(late) < LEAST_SHARE * n_late or len({rollout.prompt_id for rollout in late}) < LEAST_PROMPTS:
         return None
-    z = log_odds_z(len(late), n_late, early, n_early, len(held) / n_all)
+    z = log_odds_z(len(late), n_late, early, n_early, len(held) / answers_of.total())
     gains = [r.reward - base[r.prompt_id] for r in held if r.reward is not None and r.prompt_id in base]
     if z < LEAST_Z or not gains or sum(gains) <= 0:
         return None
@@ -110,7 +110,7 @@ def _signature(
         strength=z,
         reward_with=mean,
         reward_without=mean - sum(gains) / len(gains),
-        onset=_onset(per_step, n_early / len(span.early), early / n_early),
+        onset=_onset({step: per_step[step] / count for step, count in answers_of.items()}, early / n_early),
         examples=tuple(rollout.id for rollout in late[:3]),
     )
 
@@ -133,21 +133,41 @@ def _baselines(rollouts: Iterable[Rollout]) -> dict[str, float]:
     return {prompt: sum(found) / len(found) for prompt, found in rewards.items()}
 
 
-def _onset(per_step: Mapping[int, int], answers_a_step: float, early_share: float) -> int | None:
+def _onset(share_at: Mapping[int, float], early_share: float) -> int | None:
     """The first step from which the wording's share stays above twice its early one, judged from the last step back."""
     onset = None
-    for step in sorted(per_step, reverse=True):
-        if per_step[step] / answers_a_step <= 2 * early_share:
+    for step in sorted(share_at, reverse=True):
+        if share_at[step] <= 2 * early_share:
             break
         onset = step
     return onset
 
 
+def _rank(signature: Signature) -> tuple[float, int, int, str]:
+    """Strongest first; of equals openers and closers before phrases, then the longest: the same order in every
+    process."""
+    words = len(signature.pattern.split())
+    kind = ("opener", "closer", "phrase").index(signature.kind)
+    return (-round(signature.strength, 9), kind, -words, signature.pattern)
+
+
 def _without_parts(signatures: Sequence[Signature]) -> list[Signature]:
-    """Drop a phrase that is part of one already kept: the longer or stronger wording speaks for it."""
+    """Drop a wording that is part of one already kept, or holds one: the stronger speaks for it.
+
+    A pair of words is left to a longer wording that has at least four fifths of its late answers: the longer says more,
+    and a veto on it hits less by accident.
+    """
     kept: list[Signature] = []
     for signature in signatures:
-        padded = f" {signature.pattern} "
-        if not any(padded in f" {other.pattern} " or f" {other.pattern} " in padded for other in kept):
+        longer = (other for other in signatures if _holds(other, signature) and other.pattern != signature.pattern)
+        if len(signature.pattern.split()) < OPENER_WORDS and any(
+            other.late >= 0.8 * signature.late for other in longer
+        ):
+            continue
+        if not any(_holds(other, signature) or _holds(signature, other) for other in kept):
             kept.append(signature)
     return kept
+
+
+def _holds(signature: Signature, part: Signature) -> bool:
+    return f" {part.pattern} " in f" {signature.pattern} "

@@ -11,6 +11,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from rubric_anchors.core.errors import SetupError
 from rubric_anchors.models.folder import local_folder
+from rubric_anchors.models.quiet import quiet
 from rubric_anchors.models.sampler import Decoding, Generation, sample
 
 PLAIN_TEMPLATE: Final = (
@@ -109,7 +110,8 @@ def _weights(folder: Path, dtype: torch.dtype) -> Any:
         from peft import PeftConfig, PeftModel
 
         base = PeftConfig.from_pretrained(str(folder)).base_model_name_or_path
-        adapted: Any = PeftModel.from_pretrained(_weights(local_folder(str(base)), dtype), str(folder))
+        with quiet():
+            adapted: Any = PeftModel.from_pretrained(_weights(local_folder(str(base)), dtype), str(folder))
         return adapted.merge_and_unload()
     make: Any = AutoModelForCausalLM.from_pretrained
     model, info = make(

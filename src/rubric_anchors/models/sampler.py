@@ -3,10 +3,12 @@
 What differs from `transformers`' own loop, and why:
 
 - A group's shared prompt is read once and its cache repeated, instead of once an answer.
-- A token is drawn by inverting the cumulative distribution in two levels (blocks of the vocabulary, then inside a block).
-  `torch.multinomial` over 49k words took about 40% of decoding on a CPU; this takes 2%. The distribution is the same.
+- A token is drawn by inverting the cumulative distribution in two levels (blocks of the vocabulary, then inside a
+  block). `torch.multinomial` over 49k words took about 40% of decoding on a CPU; this takes 2%. The distribution is the
+  same.
 - Answers that have ended leave the batch, so that nobody waits for the longest at full width.
-- Each answer draws from its own stream of uniform numbers, which depends on the seed given for its prompt and on nothing else.
+- Each answer draws from its own stream of uniform numbers, which depends on the seed given for its prompt and on
+  nothing else.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,7 +37,8 @@ class Generation:
 
 
 def draw(probabilities: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
-    """Token ids, shape [B], drawn from `probabilities` [B, V] (float32, rows sum to about 1) with `uniforms` [B] in 0..1.
+    """Token ids, shape [B], drawn from `probabilities` [B, V] (float32, rows sum to about 1) with `uniforms` [B] in
+    0..1.
 
     Inverse-CDF sampling: the first token whose cumulative probability exceeds u x total, found first among the sums of
     blocks of 256 tokens and then inside the block, which needs V + V/256 additions a row and no random number a token.
@@ -48,7 +51,7 @@ def draw(probabilities: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
     upto = blocks.sum(-1, dtype=torch.float64).cumsum(-1)
     target = (uniforms.to(torch.float64) * upto[:, -1]).unsqueeze(1)
     block = torch.searchsorted(upto, target, right=True)
-    # Rounding can put the target at the very end: then take the last block, and the last token, that has any probability.
+    # Rounding can put the target at the very end: then take the last block, and its last token, with any probability.
     block = torch.minimum(block, (upto < upto[:, -1:]).sum(-1, keepdim=True))
     before = torch.where(block > 0, upto.gather(1, (block - 1).clamp(min=0)), torch.zeros_like(target))
     inside = blocks.gather(1, block.unsqueeze(2).expand(-1, -1, BLOCK)).squeeze(1).to(torch.float64).cumsum(-1)
@@ -78,8 +81,9 @@ def sample_group(
 ) -> tuple[list[list[int]], list[float]]:
     """Sample `answers` continuations of each prompt, all in one batch.
 
-    `uniforms` has shape [len(prompts) * answers, max_tokens]. Returns the token ids of each answer (prompt-major, the end
-    token included) and the sum of their log-probabilities. Raises Refused where the model gives no finite probabilities.
+    `uniforms` has shape [len(prompts) * answers, max_tokens]. Returns the token ids of each answer (prompt-major, the
+    end token included) and the sum of their log-probabilities. Raises Refused where the model gives no finite
+    probabilities.
     """
     device = next(model.parameters()).device
     width = max(len(prompt) for prompt in prompts)
@@ -132,7 +136,8 @@ def sample_group(
         logits = out.logits[:, -1]
     if not bool(torch.isfinite(logps).all()):
         raise Refused(
-            "the policy's probabilities are no longer numbers: its weights are broken or training has diverged; start from"
+            "the policy's probabilities are no longer numbers: its weights are broken or training has diverged; start"
+            " from"
             " sound weights, and lower learning_rate or put a gate on the stage"
         )
     return tokens, logps.tolist()
@@ -149,8 +154,8 @@ def sample(
 ) -> tuple[list[list[int]], list[float]]:
     """Sample `answers` continuations of each prompt, `batch` answers at a time; prompts of like length go together.
 
-    Returns, prompt-major, the token ids of each answer and the sum of their log-probabilities. `progress` is told how many
-    answers each finished batch held.
+    Returns, prompt-major, the token ids of each answer and the sum of their log-probabilities. `progress` is told how
+    many answers each finished batch held.
     """
     tokens: list[list[int]] = [[] for _ in range(len(prompts) * answers)]
     logps = [0.0] * len(tokens)

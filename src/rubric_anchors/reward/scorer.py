@@ -62,6 +62,13 @@ class Scorer:
         """Make `rubric` known under `name`. Raises RubricError or SetupError for what it asks for and cannot have."""
         self._ready[name] = _Ready(rubric, Plan.compile(rubric), tuple(build_critics(rubric, self._tools)))
 
+    def use_plan(self, name: str, plan: Plan) -> None:
+        """Aggregate `name` by `plan`, the same rubric's with other weights, from now on. Raises InputError for another's."""
+        ready = self._ready[name]
+        if plan.rubric != ready.rubric.content_id:
+            raise InputError(f"the plan is of rubric {plan.rubric}, and {name!r} is {ready.rubric.content_id}")
+        self._ready[name] = _Ready(ready.rubric, plan, ready.critics)
+
     def forget(self, name: str) -> None:
         """The opposite of `add`."""
         self._ready.pop(name, None)

@@ -21,7 +21,7 @@ Every file is written whole or not at all.
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -199,12 +199,24 @@ class RunFolder:
         process is writing, where a run is there and `resume` is not given, and where the folder holds something else.
         """
         self._refuse_foreign()
+        ours = not self.path.exists()
         make_folder(self.path)
         with exclusive(self.lock_path):
             if self.manifest_path.is_file() and not resume:
                 way = "add --resume to go on with it, or choose another folder"
                 raise SetupError(f"{self.path}: holds a run; {way}")
-            yield RunWriter(self.path)
+            try:
+                yield RunWriter(self.path)
+            finally:
+                self._leave_nothing(ours)
+
+    def _leave_nothing(self, ours: bool) -> None:
+        """Where nothing was written, not even a manifest: no lock file, and no folder that was not there before."""
+        with suppress(OSError):
+            if [item.name for item in self.path.iterdir()] == [self.lock_path.name]:
+                self.lock_path.unlink()
+                if ours:
+                    self.path.rmdir()
 
     def _refuse_foreign(self) -> None:
         if self.path.exists() and not self.path.is_dir():

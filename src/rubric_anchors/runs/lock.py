@@ -31,10 +31,13 @@ def exclusive(path: Path) -> Iterator[None]:
     The kernel holds the lock (`flock`), so a process that is killed leaves none behind. Raises SetupError, naming the
     holder's process and host, where another writer has it, and where the file system cannot lock.
     """
-    with os_errors("write", path):
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    handle = _open(path)
     try:
         _take(handle, path)
+        while not _is_at(handle, path):  # its holder removed it between our opening and our locking it
+            os.close(handle)
+            handle = _open(path)
+            _take(handle, path)
         _HELD.add(handle)
         holder = {"pid": os.getpid(), "host": socket.gethostname()}
         os.ftruncate(handle, 0)
@@ -49,6 +52,19 @@ def exclusive(path: Path) -> Iterator[None]:
         if handle in _HELD:
             _HELD.discard(handle)
             os.close(handle)
+
+
+def _open(path: Path) -> int:
+    with os_errors("write", path):
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    """Whether `path` still names the file that `handle` has open."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except OSError:
+        return False
 
 
 def _take(handle: int, path: Path) -> None:

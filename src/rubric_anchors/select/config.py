@@ -15,8 +15,8 @@ class SelectConfig(Frozen):
     answers: int = Field(default=4, ge=1, le=256)
     """Answers sampled for each prompt. Spread needs at least 2."""
     band: tuple[Quantile, Quantile] = (0.1, 0.9)
-    """Quantiles of the prompts' mean rewards between which prompts are kept: above it there is little left to learn, below
-    it the signal is mostly noise."""
+    """Quantiles of the prompts' mean rewards between which prompts are kept: above it there is little left to learn,
+    below it the signal is mostly noise."""
     least_spread: Annotated[float, Field(ge=0.0, allow_inf_nan=False)] = 0.01
     """Prompts whose answers all get rewards within this standard deviation teach nothing and are dropped."""
     limit: int | None = Field(default=None, ge=1)

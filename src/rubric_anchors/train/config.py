@@ -104,15 +104,18 @@ class StageConfig(Frozen):
     """Steps over which the learning rate rises from 0."""
     schedule: Literal["constant", "linear", "cosine"] = "constant"
     kl: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
-    """Strength of the pull towards the stage's starting policy. 0 needs no reference model; fluency under the frozen base
-    in the rubric does the same work where it matters."""
+    """Strength of the pull towards the stage's starting policy. 0 needs no reference model; fluency under the frozen
+    base in the rubric does the same work where it matters."""
     scale: Literal["group", "batch", "none"] = "group"
     """What advantages are divided by: their group's standard deviation, the batch's, or nothing (Dr. GRPO)."""
+    adapt: Literal["none", "headroom", "contrast"] = "none"
+    """Criterion weights that follow the training: `headroom` takes weight from what all answers already have, `contrast` from
+    what does not tell them apart. The measure `reward` and the selection always use the rubric as written."""
     micro_batch: int = Field(default=8, ge=1)
     """Answers in one forward and backward pass; must divide prompts x group."""
     checkpoint_every: int = Field(default=10, ge=1)
-    """Steps between checkpoints. One checkpoint is kept, and a second where a gate may roll back; a full one holds weights and
-    optimiser, 14 bytes a parameter (1.9 GB for the embedded policy)."""
+    """Steps between checkpoints. One checkpoint is kept, and a second where a gate may roll back; a full one holds
+    weights and optimiser, 14 bytes a parameter (1.9 GB for the embedded policy)."""
     gates: tuple[Gate, ...] = ()
 
     @model_validator(mode="after")

@@ -1,7 +1,8 @@
 """The optimiser and its schedule: AdamW, for bfloat16 weights with float32 master copies.
 
-A bfloat16 weight has 8 bits of precision: an update smaller than 1/256 of the weight rounds away, and at the learning rates
-of reinforcement learning most are. So the optimiser keeps each weight in float32, updates that, and rounds into the model.
+A bfloat16 weight has 8 bits of precision: an update smaller than 1/256 of the weight rounds away, and at the learning
+rates of reinforcement learning most are. So the optimiser keeps each weight in float32, updates that, and rounds into
+the model.
 """
 
 import math
@@ -77,8 +78,8 @@ def learning_rate_schedule(
 ) -> torch.optim.lr_scheduler.LambdaLR:
     """Warm-up, then the stage's schedule, as a factor of its learning rate.
 
-    Step t (from 0) of w warm-up steps has factor (t + 1) / (w + 1): the stock warm-up begins at 0, and so spends its first
-    step's answers on no update at all.
+    Step t (from 0) of w warm-up steps has factor (t + 1) / (w + 1): the stock warm-up begins at 0, and so spends its
+    first step's answers on no update at all.
     """
 
     def factor(step: int) -> float:

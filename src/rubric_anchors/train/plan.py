@@ -11,8 +11,8 @@ from rubric_anchors.train.config import AutoSteps, StageConfig
 
 
 def step_seconds(policy: LocalPolicy, stage: StageConfig, rows: Sequence[PromptRow]) -> float:
-    """Wall seconds that one step of `stage` takes here, scoring aside: one step's answers, and a forward and backward pass
-    over a micro-batch times the number of micro-batches. The policy's weights do not change."""
+    """Wall seconds that one step of `stage` takes here, scoring aside: one step's answers, and a forward and backward
+    pass over a micro-batch times the number of micro-batches. The policy's weights do not change."""
     asked = [row.messages for row in rows[: stage.prompts]]
     started = time.perf_counter()
     policy.generate(

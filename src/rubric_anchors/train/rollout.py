@@ -75,6 +75,8 @@ class StageReward:
     group: int
     judge_reasoning: bool
     record: Callable[[int, Sequence[Rollout]], None]
+    observe: Callable[[Sequence[Marks]], None] | None = None
+    """Told of each step's marks after its rewards are settled: adaptive weights."""
     __name__: str = field(default="rubric", init=False)
 
     def __call__(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float | None]:
@@ -102,8 +104,8 @@ class StageReward:
 
 
 def step_metrics(marks: Sequence[Marks], group: int) -> dict[str, float]:
-    """What a step logs beside the reward: the mean value of each criterion over the answers it was judged on, the share of
-    answers unscored, and the share of groups (`group` answers in a row) in which no two scored answers differ.
+    """What a step logs beside the reward: the mean value of each criterion over the answers it was judged on, the share
+    of answers unscored, and the share of groups (`group` answers in a row) in which no two scored answers differ.
     """
     values: dict[str, list[float]] = {}
     for mark in marks:

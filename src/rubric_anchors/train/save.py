@@ -15,23 +15,19 @@ ADAPTER: Final = "default"
 """PEFT's name for the adapter that is trained; TRL may add a frozen copy beside it, `ref`, to measure KL against."""
 
 
-def with_adapter(model: Any, adapter: LoraSettings | None) -> Any:
-    """`model` with fresh low-rank adapters, or as it is."""
+def with_adapter(model: Any, adapter: LoraSettings | None, seed: int) -> Any:
+    """`model` with fresh low-rank adapters, drawn by `seed`, or as it is."""
     if adapter is None:
         return model
     from peft import LoraConfig, get_peft_model
 
-    settings: Any = LoraConfig
-    return get_peft_model(
-        model,
-        settings(
-            r=adapter.rank,
-            lora_alpha=adapter.alpha,
-            target_modules=adapter.target,
-            lora_dropout=0.0,
-            task_type="CAUSAL_LM",
-        ),
+    make: Any = LoraConfig
+    settings = make(
+        r=adapter.rank, lora_alpha=adapter.alpha, target_modules=adapter.target, lora_dropout=0.0, task_type="CAUSAL_LM"
     )
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return get_peft_model(model, settings)
 
 
 def save_policy(model: Any, tokenizer: Any, folder: Path, adapter: LoraSettings | None = None) -> None:
@@ -61,7 +57,8 @@ def save_policy(model: Any, tokenizer: Any, folder: Path, adapter: LoraSettings 
 
 @torch.no_grad()
 def restore_weights(model: Any, source: Path, dtype: torch.dtype, adapter: LoraSettings | None) -> None:
-    """Put the weights of `source`, a checkpoint or a policy's folder, into `model` (with `adapter`: the adapters alone)."""
+    """Put the weights of `source`, a checkpoint or a policy's folder, into `model` (with `adapter`: the adapters
+    alone)."""
     if adapter is None:
         model.load_state_dict(LocalPolicy.load(source, dtype).model.state_dict())
         return
