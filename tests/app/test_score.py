@@ -10,7 +10,7 @@ import pytest
 from tests.support.command import anchors_dying
 from tests.support.recipes import RUBRIC, write_rows, write_yaml
 
-from rubric_anchors.app.score import Tally, score_file
+from rubric_anchors.app.score import BATCH, Tally, score_file
 from rubric_anchors.app.unfinished import Unfinished
 from rubric_anchors.core.errors import DataError, RubricError, SetupError
 
@@ -146,7 +146,7 @@ def test_a_killed_run_goes_on_from_its_finished_rows(rubric: Path, tmp_path: Pat
     assert anchors_dying(DIES, *asked).code == -9
     partial = tmp_path / "again.jsonl.partial"
     assert not out.exists()
-    assert len(read(partial)) == 1 + 512
+    assert len(read(partial)) == 1 + BATCH
     with partial.open("a") as file:
         file.write('{"id": "torn')
     with pytest.raises(SetupError, match="holds the finished rows of an interrupted run"):

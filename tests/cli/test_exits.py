@@ -127,7 +127,7 @@ def test_a_signal_ends_with_130_and_the_finished_rows_are_kept(
 ) -> None:
     ran = anchors_dying(f"rubric_anchors.app.unfinished:Unfinished:append:1:after:{signal}", *asked)
     one_line(ran, 130, "interrupted")
-    assert len((tmp_path / "out.jsonl.partial").read_text().splitlines()) == 513
+    assert len((tmp_path / "out.jsonl.partial").read_text().splitlines()) == 1 + 128
     assert anchors(*asked, "--resume").code == 0
     assert [json.loads(line)["id"] for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()] == [
         row["id"] for row in ROWS

@@ -4,12 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.training import ROWS, BenchMaker, same_weights, weights_of
+from tests.support.training import ROWS, BenchMaker, same_weights, weights_of, without_seconds
 
 from rubric_anchors.core.errors import SetupError
 from rubric_anchors.models.policy import LocalPolicy
 from rubric_anchors.runs.records import PromptRow, Rollout
 from rubric_anchors.train.config import LoraSettings
+from rubric_anchors.train.stage import forget_checkpoints
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -40,6 +41,16 @@ def test_a_stage_trains_records_and_leaves_a_plain_folder(
     assert weights_of(start).keys() == weights_of(here.folder / "model").keys()
     after = LocalPolicy.load(here.folder / "model")
     assert after.generate([ROWS[0].messages], answers=1, max_tokens=2, temperature=1.0, seeds=[0])
+
+
+def test_a_stage_killed_before_its_result_is_on_record_trains_no_step_again(bench: BenchMaker) -> None:
+    here = bench()
+    first = here.train()
+    count = len(here.rollouts)
+    second = here.train()
+    assert without_seconds(second.steps) == without_seconds(first.steps)
+    assert len(here.rollouts) == count
+    forget_checkpoints(here.job().checkpoints)
     assert not here.job().checkpoints.exists()
 
 

@@ -29,7 +29,7 @@ from rubric_anchors.runs.records import Evaluation, Manifest, PromptRow, Selecti
 from rubric_anchors.select.band import prefilter, select_band
 from rubric_anchors.train.card import CardFacts, write_card
 from rubric_anchors.train.config import StageConfig
-from rubric_anchors.train.stage import StageJob, train_stage
+from rubric_anchors.train.stage import StageJob, forget_checkpoints, train_stage
 
 EMBEDDED_NAME: Final = "HuggingFaceTB/SmolLM2-135M-Instruct"
 EMBEDDED_LICENSE: Final = "apache-2.0"
@@ -76,11 +76,14 @@ class Road:
         results = [result for result in self.run.stages() if self.run.model_path(result.name).is_dir()]
         policy = self.prepared.recipe.policy
         embedded = policy.model == EMBEDDED
+        # A folder's path says nothing to whoever gets the model.
+        local = (self.prepared.path.parent / policy.model).is_dir()
+        named = Path(policy.model).name if local else policy.model
         for count, result in enumerate(results, 1):
             facts = CardFacts(
                 manifest=self.manifest,
                 stages=results[:count],
-                base_model=EMBEDDED_NAME if embedded else policy.model,
+                base_model=EMBEDDED_NAME if embedded else named,
                 license=EMBEDDED_LICENSE if embedded else None,
                 evaluation=evaluation if count == len(results) else None,
                 adapter=policy.adapter is not None and not policy.adapter.merge,
@@ -205,10 +208,12 @@ def _train(road: Road, index: int, stage: StageConfig) -> None:
                 probes=probes_for(road.prepared, stage, road.start_of(index), dtype_of(road.manifest)),
                 progress=show,
                 trackers=recipe.output.trackers,
+                rubrics={name: road.prepared.rubrics[name] for name in stage.rubrics},
                 extra_rubrics=tuple(rubric.id for rubric in defences),
             )
         )
         run.write_stage(result)
+    forget_checkpoints(run.checkpoints_path(stage.name))
     _release()
     first, last = result.steps[0].reward, result.steps[-1].reward
     road.progress.say(f"trained {stage.name}: {len(result.steps)} steps, reward {_shown(first)} to {_shown(last)}")

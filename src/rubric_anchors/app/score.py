@@ -25,7 +25,7 @@ from rubric_anchors.reward.tools import default_tools
 from rubric_anchors.rubric.load import load_rubric
 from rubric_anchors.rubric.model import Rubric
 
-BATCH: Final = 512
+BATCH: Final = 128
 """Answers judged together, and lost to a kill at most."""
 
 

@@ -100,6 +100,8 @@ class StageReward:
         metrics["truncated"] = float(np.mean(columns["answer_truncated"]))
         for name, value in metrics.items():
             columns["log_metric"](name, value)
+        if self.observe:
+            self.observe(marks)
         return [mark.reward for mark in marks]
 
 

@@ -10,7 +10,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,9 @@ from rubric_anchors.models.folder import weights_fingerprint
 from rubric_anchors.models.policy import LocalPolicy
 from rubric_anchors.models.quiet import quiet
 from rubric_anchors.reward.scorer import Scorer
+from rubric_anchors.rubric.model import Rubric
 from rubric_anchors.runs.records import PromptRow, Rollout, StageResult, StepRecord
+from rubric_anchors.train.adapt import AdaptiveWeights, adaptive_weights
 from rubric_anchors.train.config import LoraSettings, StageConfig
 from rubric_anchors.train.optim import learning_rate_schedule, optimizer_for
 from rubric_anchors.train.order import prompt_order
@@ -69,13 +71,19 @@ class StageJob:
     probes: Mapping[str, Probe] | None = None
     progress: Callable[[StepRecord], None] | None = None
     trackers: tuple[str, ...] = ()
+    rubrics: Mapping[str, Rubric] = field(default_factory=dict)
+    """The rubrics whose weights follow the training, where the stage says `adapt`."""
     extra_rubrics: tuple[str, ...] = ()
     """Rubrics beside the stage's own: the drafted defence."""
 
 
 @quiet()
 def train_stage(job: StageJob) -> StageResult:
-    """Train one stage, or finish one that was interrupted. Raises SetupError where the disk is too small."""
+    """Train one stage, or finish one that was interrupted. Raises SetupError where the disk is too small.
+
+    The checkpoints stay: whoever has put the result on record lets go of them (`forget_checkpoints`), so that a process killed
+    between the two loses nothing.
+    """
     started = time.perf_counter()
     stage = job.stage
     if len(job.rows) < stage.prompts:
@@ -92,8 +100,18 @@ def train_stage(job: StageJob) -> StageResult:
     policy = LocalPolicy.load(job.start, job.dtype)
     _require_disk(job, policy, len(saved))
     probes = {name: probe for name, probe in (job.probes or {}).items() if any(g.watch == name for g in stage.gates)}
-    watcher = Watcher(stage.gates, probes, _kept(stage), job.progress, past_readings(last) if last else ())
-    trainer = _trainer(job, policy, watcher)
+    adaptive = adaptive_weights(stage.adapt, job.scorer, job.rubrics)
+    if adaptive and last:
+        adaptive.restore(last)
+    watcher = Watcher(
+        stage.gates,
+        probes,
+        _kept(stage),
+        job.progress,
+        past_readings(last) if last else (),
+        adaptive.save if adaptive else None,
+    )
+    trainer = _trainer(job, policy, watcher, adaptive)
     model = trainer.accelerator.unwrap_model(trainer.model)
     if last is not None and (watcher.stopped or step_of(last) >= job.steps):
         # Killed after its last step: the stock trainer would take one more.
@@ -105,7 +123,6 @@ def train_stage(job: StageJob) -> StageResult:
     if watcher.roll_back_before is not None:
         _roll_back(job, model, watcher.roll_back_before)
     save_policy(model, policy.tokenizer, job.out, job.adapter)
-    shutil.rmtree(job.checkpoints)
     return StageResult(
         name=stage.name,
         steps=tuple(step_record(log, int(log["step"])) for log in history if "reward" in log),
@@ -116,11 +133,17 @@ def train_stage(job: StageJob) -> StageResult:
     )
 
 
-def _trainer(job: StageJob, policy: LocalPolicy, watcher: Watcher) -> Any:
+def forget_checkpoints(folder: Path) -> None:
+    """Remove a finished stage's checkpoints; they hold gigabytes."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _trainer(job: StageJob, policy: LocalPolicy, watcher: Watcher, adaptive: AdaptiveWeights | None) -> Any:
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # `rollout_func` warns at each use that it may change
     from datasets import Dataset  # here, where a stage starts: these imports take seconds
     from transformers import PrinterCallback
-    from trl import GRPOTrainer
+
+    from rubric_anchors.train.trainer import Trainer
 
     stage = job.stage
     reward = StageReward(
@@ -132,6 +155,7 @@ def _trainer(job: StageJob, policy: LocalPolicy, watcher: Watcher) -> Any:
         group=stage.group,
         judge_reasoning=job.judge_reasoning,
         record=job.record,
+        observe=adaptive.observe if adaptive else None,
     )
     data = Dataset.from_list(
         [
@@ -141,7 +165,7 @@ def _trainer(job: StageJob, policy: LocalPolicy, watcher: Watcher) -> Any:
     )
     model = with_adapter(policy.model.train(), job.adapter, derive_seed(job.seed, stage.name, "adapter"))
     optimizer = optimizer_for(model, stage.learning_rate)
-    trainer = GRPOTrainer(
+    trainer = Trainer(
         model=model,
         reward_funcs=reward,
         args=_arguments(job),

@@ -61,11 +61,13 @@ class Watcher(TrainerCallback):
         keep: int,
         progress: Callable[[StepRecord], None] | None,
         past: tuple[GateCheck, ...] = (),
+        save_more: Callable[[Path], None] | None = None,
     ) -> None:
         self.gates = gates
         self.probes = probes
         self.keep = keep
         self.progress = progress
+        self.save_more = save_more
         self.checks: list[GateCheck] = []
         self.stopped = False
         self.roll_back_before: int | None = None
@@ -129,6 +131,8 @@ class Watcher(TrainerCallback):
         checkpoint = folder / f"checkpoint-{state.global_step}"
         readings = [check.model_dump(mode="json") for check in self.checks]
         (checkpoint / READINGS).write_text(json.dumps(readings), encoding="utf-8")
+        if self.save_more:
+            self.save_more(checkpoint)
         (checkpoint / WHOLE).touch()
         for old in whole_checkpoints(folder)[: -self.keep]:
             shutil.rmtree(old)
