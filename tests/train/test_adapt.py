@@ -4,10 +4,10 @@ import pytest
 
 pytest.importorskip("torch", reason="training needs PyTorch")
 
-from tests.support.training import RUBRIC, BenchMaker, Interrupted, same_weights, without_seconds  # noqa: E402
+from tests.support.training import RUBRIC, BenchMaker, Interrupted, same_weights, without_seconds
 
-from rubric_anchors.aggregate import Plan  # noqa: E402
-from rubric_anchors.train.stage import train_stage  # noqa: E402
+from rubric_anchors.aggregate import Plan
+from rubric_anchors.train.stage import train_stage
 
 ADAPTED = {"adapt": "contrast"}
 

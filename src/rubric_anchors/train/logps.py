@@ -17,7 +17,9 @@ class TokenLogps(torch.autograd.Function):
     """log softmax(logits / T) at the targets, and the entropy of the same distribution, which has no gradient."""
 
     @staticmethod
-    def forward(ctx: Any, logits: torch.Tensor, targets: torch.Tensor, temperature: float) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(
+        ctx: Any, logits: torch.Tensor, targets: torch.Tensor, temperature: float
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """`logits` [N, V] of any float dtype, `targets` [N]; both results are float32 [N]."""
         logps, norms, entropies = (torch.empty(len(targets), device=logits.device) for _ in range(3))
         for at in range(0, len(targets), ROWS):
