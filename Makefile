@@ -23,7 +23,7 @@ export OMP_WAIT_POLICY := passive
 export TOKENIZERS_PARALLELISM := false
 export HF_HUB_OFFLINE := 1
 
-.PHONY: help demo test test-all lint format setup lock bench-aggregate clean
+.PHONY: help demo test test-all lint format setup lock bench-aggregate bench-selection clean
 .DELETE_ON_ERROR:
 
 help:
@@ -32,6 +32,7 @@ help:
 	@echo 'make test-all         the slow tests, which make test leaves out'
 	@echo 'make lint             ruff, mypy and import-linter alone;  make format  lets ruff rewrite'
 	@echo 'make bench-aggregate  time the aggregation of a million scorecards'
+	@echo 'make bench-selection  train on the band and on all prompts, three seeds each (half an hour)'
 	@echo 'make setup            only what the others need;  make clean  removes it again'
 	@echo 'make lock             pin the dependencies anew after a change in pyproject.toml'
 	@echo 'Variables: PYTHON, TORCH, TORCH_INDEX (see the top of the Makefile).'
@@ -54,6 +55,9 @@ lint: setup
 format: setup
 	@$(BIN)/ruff check --quiet --fix
 	@$(BIN)/ruff format
+
+bench-selection: setup
+	@$(BIN)/python benchmarks/selection.py
 
 bench-aggregate: setup
 	@$(BIN)/python benchmarks/aggregate.py

@@ -147,6 +147,7 @@ def evaluation() -> Evaluation:
             _measured("word overlap", 0.412, 0.401, 0.021, family="relevance", margin=0.05),
             _measured("second embedder", 0.551, 0.548, 0.012, family="relevance", margin=0.03),
             _measured("distinct words", 0.712, 0.689, 0.026, family="diversity", margin=0.03),
+            _measured("answer length", 61.0, 70.5, 2.5, family="style"),
             _measured("grammar faults", 1.1, 1.32, 0.09, family="language", higher_is_better=False, margin=0.1),
         ),
         preservation=(

@@ -15,7 +15,7 @@ MakeRun = Callable[..., RunFolder]
 
 VOID = {"meta", "br", "rect", "line", "circle", "polyline", "polygon"}
 SECTIONS = [
-    "asked", "measured", "samples", "outside", "kept", "hacks", "road", "curves", "selection", "cost", "again",
+    "samples", "measured", "outside", "kept", "curves", "hacks", "selection", "asked", "road", "cost", "again",
 ]  # fmt: skip
 HOSTILE = (
     "<script>alert(1)</script></style></title><img src=x onerror=alert(1)> \"' ]]> --> {{ 7*7 }} {% raw %} "
@@ -104,6 +104,7 @@ def hostile(run: RunWriter) -> None:
 def test_a_finished_run_makes_a_whole_and_balanced_page(make_run: MakeRun) -> None:
     text, page = read(make_run())
     assert page.ids == SECTIONS
+    assert [value[1:] for name, value in page.attributes if name == "href"][: len(SECTIONS)] == SECTIONS
     assert "Missing:" not in text.replace("Missing: 1 answer named here", "")
     assert "On 64 held-out prompts the reward rose from 0.481 to 0.672: +0.191 (95% interval +0.150 to +0.232)." in text
 
@@ -181,7 +182,7 @@ def test_the_same_run_gives_the_same_bytes(make_run: MakeRun) -> None:
 
 
 def test_an_empty_run_says_what_is_missing(make_run: MakeRun) -> None:
-    text, page = read(make_run(fill_with=lambda run: None))
+    text, page = read(make_run(fill_with=lambda run: run.mark_done("setup", 1.0)))
     assert page.ids == SECTIONS
     assert "Not measured yet" in text
     for missing in ("evaluation.json", "samples.json", "first_look.json", "selection.json", "stages/", "manifest.json"):

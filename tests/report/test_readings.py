@@ -1,15 +1,26 @@
 import pytest
 
-from rubric_anchors.report.readings import against_margin, direction, headline, kept, margin_units, tally
+from rubric_anchors.report.readings import (
+    Reading,
+    against_margin,
+    caveats,
+    direction,
+    headline,
+    kept,
+    margin_units,
+    tally,
+)
 from rubric_anchors.runs.records import Evaluation, Measured, Preserved
 
 
-def measured(low: float, high: float, *, margin: float | None = None, up: bool = True) -> Measured:
+def measured(
+    low: float, high: float, *, margin: float | None = None, up: bool = True, name: str = "reward", inside: bool = True
+) -> Measured:
     middle = (low + high) / 2
     return Measured(
-        name="reward",
+        name=name,
         family="",
-        in_reward=True,
+        in_reward=inside,
         higher_is_better=up,
         before=0.5,
         after=0.5 + middle,
@@ -48,13 +59,13 @@ def test_a_direction_is_claimed_only_where_the_interval_is_clear_of_nought(
     ("low", "high", "up", "word", "tone"),
     [
         (0.01, 0.2, True, "better", "good"),
-        (-0.04, 0.02, True, "not worse", "good"),
-        (-0.04, -0.01, True, "within its margin", "good"),
+        (-0.04, 0.02, True, "within margin", "good"),
+        (-0.04, -0.01, True, "within margin", "good"),
         (-0.06, 0.02, True, "not shown", "open"),
         (-0.05, 0.02, True, "not shown", "open"),
-        (-0.09, -0.06, True, "worse than its margin", "bad"),
-        (0.06, 0.09, False, "worse than its margin", "bad"),
-        (-0.3, 0.04, False, "not worse", "good"),
+        (-0.09, -0.06, True, "beyond margin", "bad"),
+        (0.06, 0.09, False, "beyond margin", "bad"),
+        (-0.3, 0.04, False, "within margin", "good"),
     ],
 )
 def test_a_margin_holds_only_where_the_whole_interval_is_inside_it(
@@ -89,7 +100,37 @@ def test_the_headline_says_no_more_than_was_shown() -> None:
     assert "Not measured yet" in headline(None)
 
 
-def test_a_tally_counts_what_held_what_did_not_and_what_was_not_shown() -> None:
-    readings = [against_margin(measured(low, 0.1, margin=0.05)) for low in (0.01, -0.01, -0.2)]
-    assert tally(readings) == "2 held, 1 not shown"
-    assert tally([]) == "none"
+def test_a_tally_counts_each_reading_what_holds_first() -> None:
+    edges = ((0.01, 0.1), (-0.2, -0.1), (-0.01, 0.1), (-0.2, 0.1), (-0.02, 0.1))
+    readings = [against_margin(measured(low, high, margin=0.05)) for low, high in edges]
+    words = [f"{count} {reading.word}" for count, reading in tally(readings)]
+    assert words == ["1 better", "2 within margin", "1 not shown", "1 beyond margin"]
+    assert tally([]) == ()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"), [(0.1, 0.2, "rose"), (-0.2, -0.1, "fell"), (-1, 1, "no clear change")]
+)
+@pytest.mark.parametrize("up", [True, False])
+def test_a_measure_without_a_margin_is_neither_praised_nor_blamed(low: float, high: float, word: str, up: bool) -> None:
+    assert against_margin(measured(low, high, up=up, inside=False)) == Reading(word, "plain")
+
+
+def test_what_speaks_against_the_result_is_said_and_what_has_no_margin_is_left_out() -> None:
+    measures = (
+        measured(0.1, 0.2),
+        measured(-0.4, -0.2, margin=0.05, name="distinctness", inside=False),
+        measured(-0.4, 0.2, margin=0.05, name="word_overlap", inside=False),
+        measured(-0.4, -0.2, name="opening_variety", inside=False),
+    )
+    held = tuple(preserved(f"held {state}", 0, 0, 0.1, state) for state in (True, False, None))
+    said = caveats(
+        Evaluation(measures=measures, preservation=held, wall_seconds=1, peak_rss_mb=1, answers=4, seed=1)
+    )  # fmt: skip
+    assert said == (
+        Reading("Outside the reward, worse beyond its margin: distinctness (−0.300).", "bad"),
+        Reading("Not kept of what it could do before: held False.", "bad"),
+        Reading("Outside the reward, not shown to stay within its margin: word overlap.", "open"),
+        Reading("Not shown to be kept: held None.", "open"),
+    )
+    assert caveats(None) == ()

@@ -1,4 +1,4 @@
-"""Log-probabilities from the model's own head: the right values, the right gradients, and no change to what they are made from."""
+"""Log-probabilities from the model's own head: right values, right gradients, and the logits are left as they are."""
 
 import pytest
 

@@ -54,7 +54,7 @@ THINK_CLOSE = "</think>"
 
 
 def without_reasoning(text: str) -> str:
-    """`text` without what stands in `<think>`; an unclosed `<think>` leaves nothing to judge, since no answer was given."""
+    """`text` without what stands in `<think>`; one never closed leaves nothing to judge: no answer was given."""
     if THINK_CLOSE in text:
         return text.rsplit(THINK_CLOSE, 1)[1].lstrip()
     return "" if text.lstrip().startswith(THINK_OPEN) else text

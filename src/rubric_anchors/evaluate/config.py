@@ -19,7 +19,7 @@ class PreservationConfig(Frozen):
 
 
 class Family(Frozen):
-    """A second kind of task whose reward is measured beside the first: one rising while the other falls is the seesaw."""
+    """A second kind of task, measured beside the first: one rising while the other falls is the seesaw."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,40}$")
     rubrics: tuple[str, ...] = Field(min_length=1)

@@ -10,10 +10,10 @@ from rubric_anchors.report import text
 from rubric_anchors.report.parts.asked import asked, road, stage_words
 from rubric_anchors.report.parts.curves import selections, stage_curves
 from rubric_anchors.report.parts.ground import cost, ground, read_rollouts
-from rubric_anchors.report.parts.hacks import hack_words, looks, wanted
+from rubric_anchors.report.parts.hacks import OPEN, hack_words, looks, wanted
 from rubric_anchors.report.parts.measured import measures
 from rubric_anchors.report.parts.samples import samples
-from rubric_anchors.report.readings import headline, ratio_limit, tally
+from rubric_anchors.report.readings import caveats, headline, ratio_limit, reward_measure, tally
 from rubric_anchors.runs.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -44,11 +44,13 @@ def render(run: RunFolder) -> str:
         .render(
             name=manifest.name if manifest else run.path.resolve().name,
             headline=headline(evaluation),
+            caveats=caveats(evaluation),
+            reward=reward_measure(evaluation) if evaluation else None,
             manifest=manifest,
             evaluation=evaluation,
             measured=measured,
-            outside_tally=tally([row.reading for row in measured.outside]) if measured else None,
-            preserved_tally=tally([row.reading for row in measured.preserved]) if measured else None,
+            outside_tally=tally([row.reading for row in measured.outside]) if measured else (),
+            preserved_tally=tally([row.reading for row in measured.preserved]) if measured else (),
             stage_words=stage_words(the_road.stages),
             hack_words=hack_words(hacks) if hacks else None,
             asked=asked(run),
@@ -57,6 +59,7 @@ def render(run: RunFolder) -> str:
             selections=selections(run),
             samples=samples(run),
             hacks=hacks,
+            shown_patterns=OPEN,
             cost=cost(run, sampled),
             ground=ground(run),
         )

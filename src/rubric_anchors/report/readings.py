@@ -1,5 +1,6 @@
 """What a measured change may be called. One place, so that the page, the terminal and the README say the same."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -28,18 +29,28 @@ def direction(measured: Measured) -> Reading:
 
 
 def against_margin(measured: Measured) -> Reading:
-    """A measure outside the reward against its margin, as a test of non-inferiority: it holds only where the whole
-    interval is above -margin, fails where the whole interval is below, and is not shown between."""
+    """A measure outside the reward against its margin, as a test of non-inferiority: it is within only where the whole
+    interval is above -margin, beyond where the whole interval is below, and not shown between. A measure without a
+    margin passes and fails nothing: see `movement`; one of the reward itself has a `direction`."""
     if measured.margin is None:
-        return direction(measured)
+        return direction(measured) if measured.in_reward else movement(measured)
     low, high = oriented(measured)
     if low > 0:
         return Reading("better", "good")
     if low > -measured.margin:
-        return Reading("not worse" if high >= 0 else "within its margin", "good")
+        return Reading("within margin", "good")
     if high < -measured.margin:
-        return Reading("worse than its margin", "bad")
+        return Reading("beyond margin", "bad")
     return Reading("not shown", "open")
+
+
+def movement(measured: Measured) -> Reading:
+    """Which way a measure that has no bar went: for information, so it is neither praised nor blamed."""
+    if measured.low > 0:
+        return Reading("rose", "plain")
+    if measured.high < 0:
+        return Reading("fell", "plain")
+    return Reading("no clear change", "plain")
 
 
 def kept(preserved: Preserved) -> Reading:
@@ -90,10 +101,31 @@ def headline(evaluation: Evaluation | None) -> str:
     return f"On {prompts} the reward {word} {sides}: {change}."
 
 
-def tally(readings: Sequence[Reading]) -> str:
-    """`5 held, 1 not shown, 1 failed`."""
-    counts = [
-        (sum(reading.tone == tone for reading in readings), word)
-        for tone, word in (("good", "held"), ("open", "not shown"), ("bad", "failed"))
-    ]
-    return ", ".join(f"{count} {word}" for count, word in counts if count) or "none"
+def tally(readings: Sequence[Reading]) -> tuple[tuple[int, Reading], ...]:
+    """How often each reading was given: what holds first, then what was not shown, then what does not hold."""
+    order = ("good", "open", "bad", "plain")
+    counts = Counter(readings)
+    return tuple((counts[reading], reading) for reading in sorted(counts, key=lambda each: order.index(each.tone)))
+
+
+def caveats(evaluation: Evaluation | None) -> tuple[Reading, ...]:
+    """What speaks against the result, in sentences to stand right under it: measures beyond their margin, those where
+    holding was not shown, and abilities not shown to be kept."""
+    if evaluation is None:
+        return ()
+    barred = [each for each in evaluation.measures if not each.in_reward and each.margin is not None]
+    said = [(_plain(each.name), against_margin(each).word, each.delta) for each in barred]
+    lost = [(_plain(each.name), kept(each).word) for each in evaluation.preservation]
+    beyond = [f"{name} ({signed(change)})" for name, word, change in said if word == "beyond margin"]
+    unsure = [name for name, word, _ in said if word == "not shown"]
+    found: tuple[tuple[str, Tone, list[str]], ...] = (
+        ("Outside the reward, worse beyond its margin", "bad", beyond),
+        ("Not kept of what it could do before", "bad", [name for name, word in lost if word == "not kept"]),
+        ("Outside the reward, not shown to stay within its margin", "open", unsure),
+        ("Not shown to be kept", "open", [name for name, word in lost if word == "not shown"]),
+    )
+    return tuple(Reading(f"{what}: {', '.join(names)}.", tone) for what, tone, names in found if names)
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", " ")

@@ -65,7 +65,11 @@ def _measured(run: RunFolder) -> Iterator[Table]:
         return
     view = measures(evaluation)
     columns = ("before", "after", "change", "95% interval")
-    for title, rows in (("In the reward", view.inside), ("Outside the reward", view.outside)):
+    for title, rows in (
+        ("In the reward", view.inside),
+        ("Outside the reward", view.outside),
+        ("Outside the reward, for information", view.informative),
+    ):
         yield Table(
             title,
             ("measure", *columns, "margin", "reading"),

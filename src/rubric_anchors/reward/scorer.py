@@ -63,7 +63,7 @@ class Scorer:
         self._ready[name] = _Ready(rubric, Plan.compile(rubric), tuple(build_critics(rubric, self._tools)))
 
     def use_plan(self, name: str, plan: Plan) -> None:
-        """Aggregate `name` by `plan`, the same rubric's with other weights, from now on. Raises InputError for another's."""
+        """Aggregate `name` by `plan`, the same rubric's with other weights, from now on. Else raises InputError."""
         ready = self._ready[name]
         if plan.rubric != ready.rubric.content_id:
             raise InputError(f"the plan is of rubric {plan.rubric}, and {name!r} is {ready.rubric.content_id}")

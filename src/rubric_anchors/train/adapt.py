@@ -1,4 +1,4 @@
-"""Adaptive criterion weights over a stage: less for what every answer already has. Filtering and evaluation never see them."""
+"""Adaptive criterion weights over a stage: less for what all answers have. Nothing outside training sees them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -23,8 +23,8 @@ FILE: Final = "adaptive.json"
 class AdaptiveWeights:
     """Moves the weights of `rubrics` inside `scorer` after each step, by the answers of that step.
 
-    The state is explicit: `save` puts it into a checkpoint, `restore` takes it from one, and the weights of a step follow from
-    the state alone, so a resumed stage goes on with the weights it had.
+    The state is explicit: `save` puts it into a checkpoint, `restore` takes it from one, and the weights of a step
+    follow from the state alone, so a resumed stage goes on with the weights it had.
     """
 
     scheme: Adaptive

@@ -109,8 +109,8 @@ class StageConfig(Frozen):
     scale: Literal["group", "batch", "none"] = "group"
     """What advantages are divided by: their group's standard deviation, the batch's, or nothing (Dr. GRPO)."""
     adapt: Literal["none", "headroom", "contrast"] = "none"
-    """Criterion weights that follow the training: `headroom` takes weight from what all answers already have, `contrast` from
-    what does not tell them apart. The measure `reward` and the selection always use the rubric as written."""
+    """Criterion weights that follow the training: `headroom` takes weight from what all answers already have,
+    `contrast` from what does not tell them apart. Selection and measuring always use the rubric as written."""
     micro_batch: int = Field(default=8, ge=1)
     """Answers in one forward and backward pass; must divide prompts x group."""
     checkpoint_every: int = Field(default=10, ge=1)

@@ -1,8 +1,9 @@
-"""Log-probabilities of chosen tokens, and entropies, from logits as the model makes them: a row of the vocabulary a token.
+"""Log-probabilities of chosen tokens, and entropies, from logits as the model makes them.
 
-TRL's own head multiplies in float32, tile by tile, which spares a GPU's memory. On a CPU with bfloat16 units that product is the
-dearest part of a step (over 40% of it on a 135M model); here the model multiplies in its own dtype, which is also how the answers
-were sampled, and only what follows is in float32, a few rows at a time, so that they stay in the processor's cache.
+TRL's own head multiplies in float32, tile by tile, which spares a GPU's memory. On a CPU with bfloat16 units that
+product is the dearest part of a step (over 40% of it on a 135M model); here the model multiplies in its own dtype,
+which is also how the answers were sampled, and only what follows is in float32, a few rows at a time, so that they stay
+in the processor's cache.
 """
 
 from typing import Any, Final
@@ -51,7 +52,7 @@ class TokenLogps(torch.autograd.Function):
 
 
 def token_logps(logits: torch.Tensor, targets: torch.Tensor, temperature: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """Log-probabilities of `targets` [B, L] under `logits` [B, L, V] at `temperature`, and entropies; float32 [B, L] each."""
+    """Log-probabilities of `targets` [B, L] under `logits` [B, L, V], and entropies; float32 [B, L] each."""
     flat = logits.reshape(-1, logits.shape[-1])
     logps, entropies = TokenLogps.apply(flat, targets.reshape(-1), temperature)
     return logps.view_as(targets), entropies.view_as(targets)

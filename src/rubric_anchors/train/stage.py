@@ -81,8 +81,8 @@ class StageJob:
 def train_stage(job: StageJob) -> StageResult:
     """Train one stage, or finish one that was interrupted. Raises SetupError where the disk is too small.
 
-    The checkpoints stay: whoever has put the result on record lets go of them (`forget_checkpoints`), so that a process killed
-    between the two loses nothing.
+    The checkpoints stay: whoever has put the result on record lets go of them (`forget_checkpoints`), so that a process
+    killed between the two loses nothing.
     """
     started = time.perf_counter()
     stage = job.stage

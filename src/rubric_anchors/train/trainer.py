@@ -9,7 +9,7 @@ from rubric_anchors.train.logps import token_logps
 
 
 class Trainer(GRPOTrainer):
-    """`trl.GRPOTrainer` whose log-probabilities come from the model's own output head (see `rubric_anchors.train.logps`)."""
+    """`trl.GRPOTrainer` whose log-probabilities come from the model's own head (`rubric_anchors.train.logps`)."""
 
     def _get_per_token_logps_and_entropies(
         self,

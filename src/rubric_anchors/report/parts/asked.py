@@ -1,7 +1,8 @@
 """What was asked (the rubrics) and the road that was taken (the stages)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from pydantic import JsonValue
 
@@ -10,6 +11,9 @@ from rubric_anchors.rubric.model import NO_AND_YES, Criterion, Relation, Rubric,
 from rubric_anchors.runs.folder import RunFolder
 from rubric_anchors.runs.records import Manifest, StageResult
 
+CARRIED_SHOWN: Final = 40
+"""Rubrics of prompt rows on the page; the rest are counted, and stay in rubrics.json."""
+
 
 @dataclass(frozen=True, slots=True)
 class CriterionView:
@@ -17,6 +21,8 @@ class CriterionView:
     share: float
     """Its part of the weighted mean, 0..1."""
     critic: str
+    options: str
+    """The critic's settings in short; empty where it has none."""
     veto: str
     tiered: bool
     """Whether its tiers say more than No and Yes."""
@@ -30,20 +36,64 @@ class RubricView:
 
 
 @dataclass(frozen=True, slots=True)
+class CarriedRubric:
+    """A rubric that came with prompt rows, in short."""
+
+    id: str
+    asks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     rubrics: tuple[RubricView, ...]
-    named_only: tuple[tuple[str, str], ...]
-    """Id and content id of rubrics that the manifest names and whose text the run does not hold."""
+    """The recipe's own, as its stages and its evaluation name them, and those drafted on the road."""
+    carried: tuple[CarriedRubric, ...]
+    """Of the others, the first `CARRIED_SHOWN`."""
+    carried_more: int
+    named_only: tuple[str, ...]
+    """Ids of rubrics that the manifest names and whose text the run does not hold."""
+
+    @property
+    def carried_count(self) -> int:
+        return len(self.carried) + self.carried_more
 
 
 def asked(run: RunFolder) -> Asked:
     rubrics, manifest = run.rubrics(), run.manifest()
+    own = _own(run, manifest, rubrics)
+    carried = [rubric for rubric in rubrics if rubric.id not in own]
     known = {rubric.id for rubric in rubrics}
-    named = manifest.rubrics if manifest else {}
     return Asked(
-        rubrics=tuple(_rubric(rubric) for rubric in rubrics),
-        named_only=tuple((name, content) for name, content in named.items() if name not in known),
+        rubrics=tuple(_rubric(rubric) for rubric in rubrics if rubric.id in own),
+        carried=tuple(
+            CarriedRubric(rubric.id, tuple(criterion.ask for criterion in rubric.criteria))
+            for rubric in carried[:CARRIED_SHOWN]
+        ),
+        carried_more=max(0, len(carried) - CARRIED_SHOWN),
+        named_only=tuple(name for name in (manifest.rubrics if manifest else {}) if name not in known),
     )
+
+
+def _own(run: RunFolder, manifest: Manifest | None, rubrics: Sequence[Rubric]) -> set[str]:
+    """Ids of the rubrics that the recipe names by itself or that were drafted on the road; without a recipe, those
+    written for more than one prompt."""
+    named = set(_named(manifest.recipe)) if manifest else set()
+    if not named:
+        return {rubric.id for rubric in rubrics if rubric.scope != "instance"}
+    return named | {str(look.veto["id"]) for look in run.first_looks() if look.veto and "id" in look.veto}
+
+
+def _named(recipe: Mapping[str, JsonValue]) -> Iterator[str]:
+    evaluate = recipe.get("evaluate")
+    stages = recipe.get("stages")
+    others = evaluate.get("others") if isinstance(evaluate, dict) else None
+    for part in (
+        *(stages if isinstance(stages, list) else ()),
+        evaluate,
+        *(others if isinstance(others, list) else ()),
+    ):
+        names = part.get("rubrics") if isinstance(part, dict) else None
+        yield from (str(name) for name in (names if isinstance(names, list) else ()))
 
 
 def _rubric(rubric: Rubric) -> RubricView:
@@ -54,7 +104,8 @@ def _rubric(rubric: Rubric) -> RubricView:
             CriterionView(
                 criterion=criterion,
                 share=abs(criterion.weight) / total,
-                critic=f"{criterion.critic.kind} {criterion.critic.name}".strip() + _options(criterion.critic.options),
+                critic=f"{criterion.critic.kind} {criterion.critic.name}".strip(),
+                options=cells(criterion.critic.options) if criterion.critic.options else "",
                 veto=veto_words(criterion.veto) if criterion.veto else "",
                 tiered=tuple(tier.means for tier in criterion.tiers) != NO_AND_YES
                 or any(tier.anchors for tier in criterion.tiers),
@@ -66,10 +117,6 @@ def _rubric(rubric: Rubric) -> RubricView:
             *([_shape(rubric)] if rubric.reward.shape else []),
         ),
     )
-
-
-def _options(options: dict[str, JsonValue]) -> str:
-    return f" ({cells(options)})" if options else ""
 
 
 def _shape(rubric: Rubric) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rubric_anchors.report.figures import Interval, Tick, domain_of, interval, scale
-from rubric_anchors.report.readings import Reading, against_margin, direction, is_ratio, kept, margin_units
+from rubric_anchors.report.readings import Reading, against_margin, direction, is_ratio, kept, margin_units, movement
 from rubric_anchors.runs.records import Evaluation, Measured, Preserved
 
 _FAR: Final = 4.0
@@ -40,7 +40,10 @@ class Measures:
     inside: tuple[MeasureRow, ...]
     inside_scale: tuple[Tick, ...]
     outside: tuple[MeasureRow, ...]
+    """Those that have a margin, and so pass, fail or are not shown."""
     outside_scale: tuple[Tick, ...]
+    informative: tuple[MeasureRow, ...]
+    """Those that have none: they say what else changed, and pass or fail nothing."""
     families: tuple[FamilyRow, ...]
     family_scale: tuple[Tick, ...]
     seesaw: str
@@ -50,7 +53,8 @@ class Measures:
 
 def measures(evaluation: Evaluation) -> Measures:
     inside = [measured for measured in evaluation.measures if measured.in_reward]
-    outside = [measured for measured in evaluation.measures if not measured.in_reward]
+    outside = [each for each in evaluation.measures if not each.in_reward and each.margin is not None]
+    informative = [each for each in evaluation.measures if not each.in_reward and each.margin is None]
     families = [(family, measured) for family, group in evaluation.families.items() for measured in group]
     inside_domain = _plain_domain(inside)
     family_domain = _plain_domain([measured for _, measured in families])
@@ -71,6 +75,7 @@ def measures(evaluation: Evaluation) -> Measures:
             for places in [scaled[each.name]]
         ),
         outside_scale=scale(outside_domain),
+        informative=tuple(MeasureRow(each, movement(each), None) for each in informative),
         families=family_rows,
         family_scale=scale(family_domain),
         seesaw=_seesaw(family_rows),

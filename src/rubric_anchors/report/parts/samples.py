@@ -1,5 +1,6 @@
 """Answers before and after, side by side, each with its scorecard and the way to its reward."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -15,8 +16,10 @@ from rubric_anchors.runs.records import SamplePair, SampleSide
 
 SHOWN: Final = 60
 """Pairs on the page; the rest stay in samples.json, and the page says so."""
-OPEN: Final = 2
-"""Pairs whose scorecards start unfolded."""
+OPEN: Final = 6
+"""Pairs that start unfolded."""
+MOVED: Final = 0.05
+"""A change in a criterion's value that the scorecard sets in bold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +47,25 @@ class Side:
     title: str
     reward: float | None
     passages: tuple[Passage, ...]
-    verdicts: tuple[Verdict, ...]
     steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A criterion of a pair's scorecard; a side is None where that answer has no verdict on it."""
+
+    key: str
+    label: str
+    """The key without its rubric's id, where that is enough to tell the rows of the card apart."""
+    ask: str
+    before: Verdict | None
+    after: Verdict | None
+
+    @property
+    def moved(self) -> bool:
+        """Whether the change is large enough to catch the eye."""
+        before, after = (side.value if side else None for side in (self.before, self.after))
+        return before is not None and after is not None and abs(after - before) >= MOVED
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +75,7 @@ class Pair:
     prompt: str
     change: float | None
     sides: tuple[Side, Side]
+    card: tuple[Row, ...]
     open: bool
 
 
@@ -89,18 +110,37 @@ def _pair(pair: SamplePair, criteria: Mapping[str, Criterion], is_open: bool) ->
         family=pair.family,
         prompt=pair.prompt,
         change=after - before if after is not None and before is not None else None,
-        sides=(_side("Before", pair.before, criteria), _side("After", pair.after, criteria)),
+        sides=(_side("Before", pair.before), _side("After", pair.after)),
+        card=_card(pair, criteria),
         open=is_open,
     )
 
 
-def _side(title: str, side: SampleSide, criteria: Mapping[str, Criterion]) -> Side:
+def _card(pair: SamplePair, criteria: Mapping[str, Criterion]) -> tuple[Row, ...]:
+    def read(side: SampleSide, key: str) -> Verdict | None:
+        return _verdict(key, side.verdicts[key], criteria.get(key)) if key in side.verdicts else None
+
+    keys = dict.fromkeys((*pair.before.verdicts, *pair.after.verdicts))
+    short = Counter(key.rpartition("/")[2] for key in keys)
+    return tuple(
+        Row(
+            key=key,
+            label=last if last and short[last] == 1 else key,
+            ask=criteria[key].ask if key in criteria else "",
+            before=read(pair.before, key),
+            after=read(pair.after, key),
+        )
+        for key in keys
+        for last in [key.rpartition("/")[2]]
+    )
+
+
+def _side(title: str, side: SampleSide) -> Side:
     deltas = [as_float(item.get("delta")) or 0.0 for item in side.contributions]
     return Side(
         title=title,
         reward=side.reward,
         passages=passages(side.response, side.verdicts, len(side.response) - len(without_reasoning(side.response))),
-        verdicts=tuple(_verdict(key, verdict, criteria.get(key)) for key, verdict in side.verdicts.items()),
         steps=tuple(
             Step(str(item.get("step", "")), delta, str(item.get("note", "")), fall)
             for item, delta, fall in zip(side.contributions, deltas, waterfall(deltas), strict=True)
@@ -113,11 +153,9 @@ def _verdict(key: str, verdict: JsonValue, criterion: Criterion | None) -> Verdi
     tier, evidence, cause = seen.get("tier"), seen.get("evidence"), seen.get("cause")
     place = tier if isinstance(tier, int) else None
     means = [tier.means for tier in criterion.tiers] if criterion else []
-    notes = (
-        [str(item["note"]) for item in evidence if isinstance(item, dict) and item.get("note")]
-        if isinstance(evidence, list)
-        else []
-    )
+    found = [item for item in evidence if isinstance(item, dict)] if isinstance(evidence, list) else []
+    # What has a place is marked in the answer itself.
+    notes = [str(item["note"]) for item in found if item.get("note") and item.get("start") is None]
     return Verdict(
         key=key,
         value=as_float(seen.get("value")),
