@@ -15,12 +15,13 @@ from rubric_anchors.core.disk import os_error_line, read_bytes
 from rubric_anchors.core.errors import DataError, InputError, SetupError
 from rubric_anchors.core.files import (
     JsonlJournal,
+    atomic_file,
     atomic_write_bytes,
     atomic_write_json,
     atomic_write_text,
-    read_jsonl,
     whole_text,
 )
+from rubric_anchors.core.jsonl import read_jsonl
 from rubric_anchors.core.words import human_size
 
 
@@ -48,6 +49,19 @@ def test_a_failed_write_leaves_the_old_file_and_no_part(tmp_path: Path, monkeypa
         atomic_write_json(target, {"new": True})
     assert json.loads(target.read_text()) == {"old": True}
     assert names(tmp_path) == ["a.json"]
+
+
+def test_a_file_whose_block_raises_leaves_the_old_one_and_no_part(tmp_path: Path) -> None:
+    target = tmp_path / "out.txt"
+    target.write_text("old")
+    with pytest.raises(TypeError, match="bytes-like"), atomic_file(target) as file:
+        file.writelines([b"new", 3])  # type: ignore[list-item]
+    assert (names(tmp_path), target.read_text()) == (["out.txt"], "old")
+    with atomic_file(target) as file:
+        file.write(b"ne")
+        file.write(b"w")
+        assert target.read_text() == "old"
+    assert (names(tmp_path), target.read_text()) == (["out.txt"], "new")
 
 
 def test_a_write_keeps_permissions_and_follows_links(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_a_broken_package_is_one_line_and_breaks_nothing_else(
     plugins(monkeypatch, broken=value)
     with pytest.raises(SetupError, match=words) as caught:
         things.get("broken")
-    assert things.problems() == (str(caught.value),)
+    assert "\n" not in str(caught.value)
     assert things.get("contains")() == "contains"
 
 

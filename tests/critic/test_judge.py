@@ -118,6 +118,13 @@ def test_no_answer_can_close_its_fence(text: str) -> None:
     assert text in sent
 
 
+def test_of_tiers_that_share_a_value_the_highest_is_reached() -> None:
+    tiers = [{"means": name, "value": value} for name, value in (("a", 0.0), ("b", 0.5), ("c", 0.5), ("d", 1.0))]
+    flat = parse_rubric({"id": "flat", "criteria": [{"key": "k", "ask": "So.", "critic": "judge", "tiers": tiers}]})
+    [verdict] = read_reply('{"k": {"tier": 1, "evidence": ""}}', flat.criteria, "text")
+    assert verdict == Judged(0.5, 2, "judge")
+
+
 def test_evidence_that_is_not_in_the_answer_has_no_place() -> None:
     warm, _ = read_reply(GOOD, RUBRIC.criteria, "nothing of the kind")
     assert isinstance(warm, Judged)

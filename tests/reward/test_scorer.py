@@ -1,5 +1,6 @@
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -16,7 +17,7 @@ from rubric_anchors.reward.marks import row_json
 from rubric_anchors.reward.scorer import Marks, Scorer
 from rubric_anchors.rubric.load import parse_rubric
 from rubric_anchors.rubric.model import Rubric
-from rubric_anchors.rubric.outcome import Cause, Judged, Scored, Unjudged, Unscored
+from rubric_anchors.rubric.outcome import Cause, Judged, Scored, Unjudged, Unscored, Verdict
 
 WORDS = {"key": "words", "ask": "It has four words.", "critic": {"check": "word_count", "with": {"max": 4, "soft": 10}}}
 SEA = {"key": "sea", "ask": "It names the sea.", "critic": {"check": "contains", "with": {"words": ["sea"]}}}
@@ -132,6 +133,22 @@ def test_a_check_that_breaks_leaves_only_its_answers_unscored(counting: Scorer) 
     broken, fine = counting.score([answer("break"), answer("x")], [("a",)] * 2)
     assert isinstance(broken.outcome, Unscored)
     assert broken.outcome.cause.kind == "infrastructure"
+    assert fine.reward == 0.5
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -0.1, 1.5])
+def test_a_critic_s_value_off_the_scale_is_no_verdict(counting: Scorer, value: float) -> None:
+    class Off:
+        keys = ("one",)
+
+        def judge(self, answers: Sequence[Answer]) -> list[tuple[Verdict, ...]]:
+            return [(Judged(value if one.text == "off" else 0.5, 0, "off"),) for one in answers]
+
+    counting._ready["a"] = replace(counting._ready["a"], critics=(Off(),))
+    off, fine = counting.score([answer("off"), answer("x")], [("a",)] * 2)
+    assert isinstance(off.verdicts["one"], Unjudged)
+    assert isinstance(off.outcome, Unscored)
+    assert (off.outcome.cause.kind, off.outcome.cause.code) == ("infrastructure", "critic_error")
     assert fine.reward == 0.5
 
 

@@ -48,11 +48,12 @@ def _tiers(draw: st.DrawFn, anchors: bool) -> list[dict[str, Any]]:
 
 
 @st.composite
-def _veto(draw: st.DrawFn, tiers: int) -> dict[str, Any]:
+def _veto(draw: st.DrawFn, tiers: list[dict[str, Any]]) -> dict[str, Any]:
+    reachable = [at for at, tier in enumerate(tiers) if at > 0 and tier.get("value", 1) > 0]
     line = draw(
         st.fixed_dictionaries({"below": UNIT.filter(bool)})
         | st.fixed_dictionaries({"above": UNIT.filter(lambda value: value < 1)})
-        | st.fixed_dictionaries({"below_tier": st.integers(1, tiers - 1)})
+        | st.fixed_dictionaries({"below_tier": st.sampled_from(reachable)})
     )
     effect = draw(st.sampled_from([None, "reward", "factor"]))
     return {**line, **({effect: draw(UNIT)} if effect else {})}
@@ -71,7 +72,7 @@ def _criterion(draw: st.DrawFn, key: str) -> dict[str, Any]:
     if kind != "check" or draw(st.booleans()):
         fields["tiers"] = draw(_tiers(kind == "exemplar"))
     if draw(st.booleans()):
-        fields["veto"] = draw(_veto(len(fields.get("tiers", "ab"))))
+        fields["veto"] = draw(_veto(fields.get("tiers", [{}, {}])))
     return fields
 
 

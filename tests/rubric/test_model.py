@@ -237,9 +237,11 @@ def test_the_tier_of_a_value_is_the_highest_that_it_reaches() -> None:
     assert [made.tier_of(value) for value in (0.0, 0.2, 0.49, 0.5, 1.0)] == [0, 0, 0, 2, 2]
 
 
-def test_goodness_turns_a_pitfall_round() -> None:
-    assert Criterion.model_validate(criterion(weight=-2)).goodness(0.25) == 0.75
-    assert Criterion.model_validate(criterion()).goodness(0.25) == 0.25
+def test_a_veto_below_a_tier_of_value_0_is_refused_as_no_value_is_below_it() -> None:
+    tiers = [{**tier, "value": value} for tier, value in zip(LADDER, (0.0, 0.0, 1.0), strict=True)]
+    with pytest.raises(ValidationError, match="tier 1 has the value 0, and no value is below it"):
+        Criterion.model_validate(criterion(tiers=tiers, veto={"below_tier": 1}))
+    assert Criterion.model_validate(criterion(tiers=tiers, veto={"below_tier": 2})).veto
 
 
 def test_criteria_and_relations_are_found_by_key() -> None:

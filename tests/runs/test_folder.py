@@ -78,6 +78,14 @@ def test_a_broken_record_is_named_with_its_field(tmp_path: Path) -> None:
         run.evaluation()
 
 
+@pytest.mark.parametrize("content", [b"{broken", b'"\xff"', b"[" * 100_000])
+def test_a_record_that_is_no_json_is_named(tmp_path: Path, content: bytes) -> None:
+    run = RunFolder(tmp_path)
+    run.evaluation_path.write_bytes(content)
+    with pytest.raises(DataError, match=r"evaluation\.json: is no JSON .*resume"):
+        run.evaluation()
+
+
 def test_a_number_that_is_not_finite_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
     diverged = StageResult(name="a", steps=(step(kl=float("nan")),), ended="done", model="m", seconds=1.0)
     with RunFolder(tmp_path).write() as writer:

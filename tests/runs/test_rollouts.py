@@ -103,9 +103,13 @@ def test_a_broken_line_within_the_journal_is_named(tmp_path: Path, make_rollout:
         journal.write_bytes(journal.read_bytes() + b'{"id": 1}\n')
         with pytest.raises(DataError, match=r"a\.jsonl:2: not a rollout"):
             list(writer.rollouts())
-        journal.write_bytes(b"{broken\n")
-        with pytest.raises(DataError, match=r"a\.jsonl:1: is no JSON"):
-            list(writer.rollouts())
+        for broken in (b"{broken\n", b'"\xff"\n', b"[" * 100_000 + b"\n"):
+            journal.write_bytes(broken)
+            with pytest.raises(DataError, match=r"a\.jsonl:1: is no JSON"):
+                list(writer.rollouts())
+            with pytest.raises(DataError, match=r"a\.jsonl:1: is no JSON"):
+                writer.drop_rollouts("a", after=0)
+        assert journal.read_bytes() == broken
 
 
 def test_a_resumed_stage_drops_the_steps_it_takes_again(tmp_path: Path, make_rollout: MakeRollout) -> None:

@@ -6,7 +6,6 @@ Its first line says what is being made; each further line is a finished row. `OU
 import errno
 import fcntl
 import os
-import secrets
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -16,9 +15,9 @@ from typing import Self
 
 from pydantic import JsonValue
 
-from rubric_anchors.core.disk import os_errors, sync_folder
+from rubric_anchors.core.disk import os_errors
 from rubric_anchors.core.errors import SetupError
-from rubric_anchors.core.files import JsonlJournal
+from rubric_anchors.core.files import JsonlJournal, atomic_file
 from rubric_anchors.core.jsonl import Row
 
 
@@ -106,21 +105,10 @@ class Unfinished:
     def finish(self) -> None:
         """All rows are there: `out` appears, the partial file goes."""
         self._journal.close()
-        target = Path(os.path.realpath(self.out))
-        part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.part")
         with os_errors("write", self.out):
-            try:
-                with self.path.open("rb") as rows, part.open("xb") as file:
-                    rows.readline()
-                    shutil.copyfileobj(rows, file, 1 << 20)
-                    file.flush()
-                    os.fsync(file.fileno())
-                os.replace(part, target)
-            except BaseException:
-                with suppress(OSError):
-                    part.unlink()
-                raise
-            sync_folder(target.parent)
+            with self.path.open("rb") as rows, atomic_file(self.out) as file:
+                rows.readline()
+                shutil.copyfileobj(rows, file, 1 << 20)
             self.path.unlink()
 
     def __exit__(

@@ -6,25 +6,27 @@ import os
 import secrets
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import BinaryIO, Final, Self
 
 from pydantic import JsonValue
 
 from rubric_anchors.core.disk import os_errors, sync_folder
-from rubric_anchors.core.jsonl import LINE_LIMIT, Row
-from rubric_anchors.core.jsonl import read_jsonl as read_jsonl
+from rubric_anchors.core.jsonl import LINE_LIMIT, Row, read_jsonl
 
 _CHUNK: Final = 1 << 20
 
 
-def atomic_write_bytes(path: str | Path, data: bytes) -> None:
-    """Writes the whole file or leaves what was there: a temporary file beside it, fsync, rename.
+@contextmanager
+def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
+    """A file to write into, which takes the place of `path` at the end of the block; where the block raises, what was
+    there stays: a temporary file beside it, fsync, rename.
 
-    A symbolic link is followed, and the permissions of a file that is replaced are kept. Raises SetupError.
+    A symbolic link is followed, and the permissions of a file that is replaced are kept. A pipe or a device is written
+    into. Raises SetupError where the disk says no, for an OSError of the block too.
     """
     with os_errors("write", path):
         target = Path(os.path.realpath(path))
@@ -32,7 +34,7 @@ def atomic_write_bytes(path: str | Path, data: bytes) -> None:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if target.exists() and not target.is_file():
             with target.open("wb") as file:  # a pipe or a device: renaming over it would destroy it
-                file.write(data)
+                yield file
             return
         kept = target.stat().st_mode & 0o777 if target.exists() else None
         # Not `tempfile`: its files are 0600 whatever the umask, and a result that others cannot read is a surprise.
@@ -42,7 +44,7 @@ def atomic_write_bytes(path: str | Path, data: bytes) -> None:
             with open(descriptor, "wb") as file:
                 if kept is not None:
                     os.fchmod(file.fileno(), kept)
-                file.write(data)
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(part, target)
@@ -51,6 +53,12 @@ def atomic_write_bytes(path: str | Path, data: bytes) -> None:
                 part.unlink()
             raise
         sync_folder(target.parent)
+
+
+def atomic_write_bytes(path: str | Path, data: bytes) -> None:
+    """Writes the whole file or leaves what was there, as `atomic_file`."""
+    with atomic_file(path) as file:
+        file.write(data)
 
 
 def atomic_write_text(path: str | Path, text: str) -> None:

@@ -10,7 +10,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar
 
 from rubric_anchors.core.errors import AnchorsError, InputError, SetupError
-from rubric_anchors.core.words import near as near
+from rubric_anchors.core.words import near
 
 T = TypeVar("T")
 Added = TypeVar("Added")
@@ -75,16 +75,6 @@ class Registry(Generic[T]):
     def __iter__(self) -> Iterator[str]:
         """The names, sorted; nothing is loaded."""
         return iter(sorted({*self._things, *self._plugins}))
-
-    def problems(self) -> tuple[str, ...]:
-        """One line for each name that `get` would refuse, sorted by name. Loads everything."""
-        lines = []
-        for name in self:
-            try:
-                self.get(name)
-            except AnchorsError as error:
-                lines.append(str(error))
-        return tuple(lines)
 
     @cached_property
     def _plugins(self) -> dict[str, tuple[EntryPoint, ...]]:

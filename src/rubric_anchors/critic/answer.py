@@ -3,14 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 from pydantic import JsonValue
 
 from rubric_anchors.core.errors import DataError
 from rubric_anchors.critic.text import TextView
-
-Role = Literal["system", "user", "assistant", "tool"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,9 @@
 
 Options, under `with`:
 
-    space: both       both | style | meaning columns; `style` needs no encoder
+    space: both       both | style: how it is written and what it says, or the first alone, which needs no encoder
     copies: worst     worst | flag: what an answer gets that has half of an anchor in it word for word, or is half made
-    of one
+                      of one
 """
 
 from collections.abc import Sequence

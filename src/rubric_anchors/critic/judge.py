@@ -129,7 +129,9 @@ def _verdict(criterion: Criterion, entry: object, answer: str) -> Judged:
         raise ValueError(f"{criterion.key}: evidence is text; seen {str(evidence)[:60]}")
     start = answer.find(evidence) if evidence else -1
     note = Evidence(evidence, start, start + len(evidence)) if start >= 0 else Evidence(evidence)
-    return Judged(criterion.tiers[tier].value, tier, CRITIC, (note,) if evidence else ())
+    value = criterion.tiers[tier].value
+    # Of tiers that share a value the highest is reached, whichever of them was named.
+    return Judged(value, criterion.tier_of(value), CRITIC, (note,) if evidence else ())
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -7,7 +7,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Final
 
-from rubric_anchors.core.registry import near
+from rubric_anchors.core.words import near
 
 SUFFIX: Final = ".txt"
 GRAMMAR: Final = "grammar"

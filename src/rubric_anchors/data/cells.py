@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from pydantic import JsonValue
 
@@ -89,8 +89,7 @@ class Cells:
             if isinstance(value, str):
                 return parse_rubric(value, where) if value.strip() else None
             if isinstance(value, Mapping):
-                # Parquet gives every struct all the fields that any row has: what is null there was left out.
-                fields = {str(key): item for key, item in _without_nulls(value).items()}
+                fields = without_nulls(value)
                 return parse_rubric({"id": f"row-{content_id(plain_json(fields))}", **fields}, where)
         except RubricError as error:
             raise DataError(str(error)) from error
@@ -121,13 +120,16 @@ def _unpacked(value: object) -> object:
     return value
 
 
-def _without_nulls(value: Mapping[object, object]) -> dict[object, object]:
+def without_nulls(value: Mapping[Any, object]) -> dict[str, object]:
+    """`value` without the fields that are null. Arrow gives every struct the fields of all rows: what is null there
+    was written by nobody."""
+
     def clean(item: object) -> object:
         if isinstance(item, Mapping):
-            return _without_nulls(item)
+            return without_nulls(item)
         return [clean(one) for one in item] if isinstance(item, list | tuple) else item
 
-    return {key: clean(item) for key, item in value.items() if item is not None}
+    return {str(key): clean(item) for key, item in value.items() if item is not None}
 
 
 def plain_json(value: object) -> JsonValue:

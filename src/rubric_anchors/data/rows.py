@@ -130,7 +130,7 @@ def read_answers(source: str | Path, known: Collection[str] | None = None) -> An
             continue
         homes[answer.id] = row.where
         rows.append(answer)
-    if not rows and columns and len(rejected) > 0:
+    if not rows and columns:
         raise columns
     if not rows and not rejected:
         raise DataError(f"{source}: the table has no rows; expected one answer a row")

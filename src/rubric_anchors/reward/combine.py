@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from rubric_anchors.aggregate import Plan
 from rubric_anchors.rubric.outcome import (
     Cause,
@@ -80,10 +82,7 @@ def _effect(part: Part, outcome: Scored) -> tuple[float, float | None]:
     factor, caps = 1.0, []
     for line in part.plan.vetoes:
         verdict = part.card.verdicts[line.at]
-        if isinstance(verdict, Judged):
-            fires = verdict.value < line.line if line.side == "below" else verdict.value > line.line
-        else:
-            fires = line.possible
+        fires = bool(line.fires(np.array(verdict.value))) if isinstance(verdict, Judged) else line.possible
         if fires and line.cap is not None:
             caps.append(line.cap)
         elif fires:

@@ -5,10 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from rubric_anchors.core.errors import DataError
-from rubric_anchors.core.ids import canonical, content_id
+from rubric_anchors.core.errors import DataError, InputError
+from rubric_anchors.core.ids import content_id
+from rubric_anchors.core.words import near
 from rubric_anchors.critic.answer import THINK_OPEN, Answer, Message, read_prompt, without_reasoning
 from rubric_anchors.critic.base import Tools
+from rubric_anchors.data.cells import plain_json, without_nulls
 from rubric_anchors.reward.failure import FailurePolicy, LeaveOut, number
 from rubric_anchors.reward.marks import Marks
 from rubric_anchors.reward.scorer import Scorer
@@ -26,9 +28,10 @@ class Reward:
 
     - Prompts and completions may be strings or message lists. What stands in `<think>` is not judged unless
       `judge_reasoning` is set.
-    - A column `rubric` or `rubrics` of the data names the rubrics of each prompt in place of the default ones: an id, a
-      rubric inline (an object or its JSON), or a list of these. Empty cells take the default. A column `reference` is
-      passed to the checks that compare with it.
+    - A column `rubric` or `rubrics` of the data names rubrics that judge the answers to that prompt beside the ones
+      given here: ids (with commas between), a rubric inline (an object or its JSON), or a list of these. Where several
+      apply, their rewards are a weighted mean and any veto holds for all. A column `reference` is passed to the checks
+      that compare with it.
     - An answer that could not be judged gives None, which TRL leaves out of its group; `failure` chooses otherwise.
     - Each criterion's mean is logged as `criteria/KEY`, the share of answers unscored as `unscored`, and a column
       `NAME_verdicts` goes to TRL's table of completions.
@@ -47,10 +50,11 @@ class Reward:
         name: str = "rubric",
     ) -> None:
         """`rubric`: one or several, each a Rubric, a file or a YAML text. `tools`: the models that critics use; None:
-        the embedded ones. `weights`: rubric id to its share where several judge one answer. `name`: what TRL logs it
-        under.
+        the embedded ones. `weights`: rubric id to its share where several judge one answer; 1 where not named, and
+        for rubrics that rows carry. `name`: what TRL logs it under.
 
-        Raises RubricError for a rubric that cannot be read, SetupError for a critic that cannot be had.
+        Raises RubricError for a rubric that cannot be read, InputError for a weight of no rubric, SetupError for a
+        critic that cannot be had.
         """
         given = [rubric] if isinstance(rubric, Rubric | str | Path) else list(rubric)
         loaded = [one if isinstance(one, Rubric) else Rubric.load(one) for one in given]
@@ -58,6 +62,12 @@ class Reward:
         if len(self.rubrics) < len(loaded):
             raise DataError(
                 f"two rubrics have the same id: {', '.join(one.id for one in loaded)}; give them different ids"
+            )
+        unknown = next((one for one in weights or {} if one not in self.rubrics), None)
+        if unknown is not None:
+            there = ", ".join(self.rubrics)
+            raise InputError(
+                f"a weight is given for {unknown!r}; the rubrics are: {there}{near(unknown, self.rubrics)}"
             )
         self.failure = failure if failure is not None else LeaveOut()
         self.judge_reasoning = judge_reasoning
@@ -71,7 +81,7 @@ class Reward:
         return Scorer(self.rubrics, self._tools or default_tools(), self._weights)
 
     def score(self, prompt: str | Sequence[Mapping[str, Any]], response: str, *, reference: str | None = None) -> Marks:
-        """The marks of one answer by the default rubrics; `prompt` is a string or a list of {role, content}."""
+        """The marks of one answer by the rubrics given; `prompt` is a string or a list of {role, content}."""
         answer = Answer(_messages(prompt), self._judged_text(prompt, response), reference)
         return self._scorer.score([answer], [tuple(self.rubrics)])[0]
 
@@ -122,16 +132,16 @@ class Reward:
         applied = []
         for at in range(count):
             names = [name for column in cells for name in self._names(column[at])]
-            applied.append(tuple(dict.fromkeys(names)) or tuple(self.rubrics))
+            applied.append(tuple(dict.fromkeys((*self.rubrics, *names))))
         return applied
 
     def _names(self, cell: Any) -> list[str]:
         """What one cell of a rubric column names; inline rubrics are made ready on the way."""
-        if cell is None or cell == "":
+        if cell is None:
             return []
         if isinstance(cell, str):
             if not cell.lstrip().startswith(("{", "[", '"')):
-                return [cell]
+                return [name.strip() for name in cell.split(",") if name.strip()]
             try:
                 return self._names(json.loads(cell))
             except ValueError as error:
@@ -143,18 +153,15 @@ class Reward:
         raise DataError(f"a rubric cell holds an id, a rubric, JSON or a list of these; seen {type(cell).__name__}")
 
     def _inline_name(self, cell: Mapping[str, Any]) -> str:
-        # Arrow gives every row the fields of all rows, the absent ones as None: those were not written by anybody.
-        fields = _without_none(cell)
-        key = content_id(canonical(fields))
+        fields = without_nulls(cell)
+        key = content_id(plain_json(fields))
         if key not in self._inline:
             rubric = parse_rubric({"id": f"inline-{key}", **fields}, source=f"inline rubric {fields.get('id', key)!r}")
-            taken = self.rubrics.get(rubric.id)
-            name = rubric.id if taken == rubric else f"{rubric.id}@{key}"
-            if name not in self._scorer:
-                self._scorer.add(name, rubric)
-                self._inline[key] = name
-            else:
-                return name
+            if self.rubrics.get(rubric.id) == rubric:
+                return rubric.id
+            name = f"{rubric.id}@{key}"
+            self._scorer.add(name, rubric)
+            self._inline[key] = name
         return self._inline[key]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -210,11 +217,3 @@ def _content(content: Any) -> str:
     if isinstance(content, Sequence):
         return "".join(str(part["text"]) for part in content if isinstance(part, Mapping) and part.get("text"))
     raise DataError(f"a message's content is text or a list of parts; seen {type(content).__name__}")
-
-
-def _without_none(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _without_none(inner) for key, inner in value.items() if inner is not None}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_without_none(inner) for inner in value if inner is not None]
-    return value

@@ -73,11 +73,6 @@ class Scorer:
         """The opposite of `add`."""
         self._ready.pop(name, None)
 
-    def keys(self, names: Sequence[str]) -> tuple[str, ...]:
-        """The keys that marks by these rubrics have, in order."""
-        several = len(names) > 1
-        return tuple(f"{name}/{key}" if several else key for name in names for key in self._ready[name].rubric.keys)
-
     def score(self, answers: Sequence[Answer], rubric_ids: Sequence[tuple[str, ...]]) -> list[Marks]:
         """The marks of each answer by the rubrics named for it, in order.
 
@@ -130,7 +125,8 @@ class Scorer:
 
 
 def _judged(critic: Critic, answers: Sequence[Answer]) -> list[tuple[Verdict, ...]]:
-    """The critic's verdicts; what it raises is a fault of its own and leaves its criteria unjudged."""
+    """The critic's verdicts. What it raises, and a value that is no number in 0..1, is a fault of its own: the criteria
+    are then unjudged."""
     try:
         rows = critic.judge(answers)
     except SetupError:
@@ -143,4 +139,11 @@ def _judged(critic: Critic, answers: Sequence[Answer]) -> list[tuple[Verdict, ..
             f"{type(critic).__name__} gave {len(rows)} rows of verdicts for {len(answers)} answers and the criteria "
             f"{', '.join(critic.keys)}; a critic gives one verdict for each of its keys on each answer"
         )
-    return rows
+    return [tuple(_sound(verdict) for verdict in row) for row in rows]
+
+
+def _sound(verdict: Verdict) -> Verdict:
+    if isinstance(verdict, Unjudged) or 0.0 <= verdict.value <= 1.0:
+        return verdict
+    detail = f"the critic gave {verdict.value!r}, which is no number in 0..1"
+    return Unjudged(Cause("infrastructure", "critic_error", detail), verdict.critic)

@@ -164,6 +164,9 @@ class Criterion(Frozen):
         if self.veto and self.veto.below_tier is not None and self.veto.below_tier >= len(self.tiers):
             reach = f"the tiers are 0 to {len(values) - 1}"
             raise Misfit(f"below_tier {self.veto.below_tier} can never be reached: {reach}", "veto", "below_tier")
+        if self.veto and self.veto.below_tier is not None and values[self.veto.below_tier] == 0.0:
+            seen = f"tier {self.veto.below_tier} has the value 0, and no value is below it"
+            raise Misfit(f"{seen}: the veto could not fire", "veto", "below_tier")
         bare = [index for index, tier in enumerate(self.tiers) if not tier.anchors]
         if self.critic.kind == "exemplar" and bare:
             raise Misfit(
@@ -174,7 +177,3 @@ class Criterion(Frozen):
     def tier_of(self, value: float) -> int:
         """The index of the highest tier whose value is <= `value`; 0 where none is."""
         return max((index for index, tier in enumerate(self.tiers) if tier.value <= value), default=0)
-
-    def goodness(self, value: float) -> float:
-        """`value`, or 1 - `value` where the weight is negative."""
-        return 1.0 - value if self.weight < 0 else value

@@ -172,8 +172,6 @@ class Rubric(Frozen):
 
     def criterion(self, key: str) -> Criterion:
         """The criterion named `key`. Raises KeyError."""
-        return self.criteria[self.keys.index(key)] if key in self.keys else _missing(key, self.keys)
-
-
-def _missing(key: str, keys: tuple[str, ...]) -> Criterion:
-    raise KeyError(f"no criterion {key!r}; there are: {', '.join(keys)}")
+        if key not in self.keys:
+            raise KeyError(f"no criterion {key!r}; there are: {', '.join(self.keys)}")
+        return self.criteria[self.keys.index(key)]

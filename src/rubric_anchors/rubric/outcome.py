@@ -7,7 +7,7 @@
 Plain slotted dataclasses, since a training run makes millions of them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -145,17 +145,3 @@ class Unscored:
 
 
 Outcome = Scored | Unscored
-
-
-def verdict_from_json(value: Mapping[str, JsonValue]) -> Verdict:
-    """The inverse of `to_json`. Raises ValueError on anything else."""
-    try:
-        critic = str(value["critic"])
-        if value["status"] == "judged":
-            evidence = tuple(Evidence(**item) for item in value["evidence"])  # type: ignore[arg-type, union-attr]
-            return Judged(float(value["value"]), int(value["tier"]), critic, evidence)  # type: ignore[arg-type]
-        if value["status"] == "unjudged":
-            return Unjudged(Cause(**value["cause"]), critic)  # type: ignore[arg-type]
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"not a verdict: {value!r}") from error
-    raise ValueError(f"a verdict's status is judged or unjudged; seen {value['status']!r}")

@@ -1,12 +1,6 @@
 """What a run leaves behind, as types: the contract between the rooms that write a run and those that read it.
 
-manifest.json       Manifest      what was run, with which versions, data and choices
-selection.json      list[Selection]   which prompts a stage trained on, and why the others were left out
-stages/NAME.json    StageResult   a stage's curves and how it ended
-first_look.json     list[FirstLook]   hacks suspected after a stage, and the veto drafted against them
-evaluation.json     Evaluation    before against after, on held-out prompts
-samples.json        list[SamplePair]  answers before and after, side by side, with their scorecards
-rollouts.parquet    Rollout       a row an answer
+Which file holds which of them: `rubric_anchors.runs.folder`.
 """
 
 from typing import Literal

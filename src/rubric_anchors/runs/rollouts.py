@@ -5,7 +5,6 @@ The Parquet file has the columns of `SCHEMA`, a row an answer; what is nested st
 """
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -14,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import JsonValue, ValidationError
 
-from rubric_anchors.core.disk import os_errors, sync_folder
+from rubric_anchors.core.disk import os_errors
 from rubric_anchors.core.errors import DataError
-from rubric_anchors.core.files import JsonlJournal, json_bytes, whole_text
+from rubric_anchors.core.files import JsonlJournal, atomic_file, json_bytes, whole_text
 from rubric_anchors.runs.records import Rollout
 from rubric_anchors.runs.store import first_error, make_folder
 
@@ -58,38 +57,22 @@ def append(path: Path, rollouts: Sequence[Rollout]) -> None:
 
 def read_journal(path: Path) -> Iterator[Rollout]:
     """The journal's rollouts in the order written. A torn last line is left out; another broken line is a DataError."""
-    for number, line in _whole_lines(path):
-        try:
-            yield Rollout.model_validate(json.loads(line))
-        except json.JSONDecodeError as error:
-            raise DataError(f"{path}:{number}: is no JSON ({error}); restore the file from a copy") from error
-        except ValidationError as error:
-            raise DataError(
-                f"{path}:{number}: not a rollout ({first_error(error)}); restore the file from a copy"
-            ) from error
+    for _, rollout in _journalled(path):
+        yield rollout
 
 
 def kept_lines(path: Path, last_step: int) -> bytes:
-    """The journal's lines whose step is at most `last_step`, as they stand."""
-    return b"".join(line for _, line in _whole_lines(path) if int(json.loads(line)["step"]) <= last_step)
+    """The journal's lines whose step is at most `last_step`, as they stand. Raises as `read_journal`."""
+    return b"".join(line for line, rollout in _journalled(path) if rollout.step <= last_step)
 
 
 def write_parquet(path: Path, rollouts: Iterable[Rollout]) -> int:
     """Writes `rollouts` as one Parquet file (zstd), whole or not at all; gives the number of rows."""
-    partial = path.with_name(f".{path.name}.partial")
     count = 0
-    try:
-        with os_errors("write", path):
-            with pq.ParquetWriter(partial, SCHEMA, compression="zstd") as writer:
-                for batch in _batches(rollouts, BATCH):
-                    writer.write_table(pa.Table.from_pylist([_row(rollout) for rollout in batch], schema=SCHEMA))
-                    count += len(batch)
-            with partial.open("rb") as written:
-                os.fsync(written.fileno())
-            partial.replace(path)
-            sync_folder(path.parent)
-    finally:
-        partial.unlink(missing_ok=True)
+    with atomic_file(path) as file, pq.ParquetWriter(file, SCHEMA, compression="zstd") as writer:
+        for batch in _batches(rollouts, BATCH):
+            writer.write_table(pa.Table.from_pylist([_row(rollout) for rollout in batch], schema=SCHEMA))
+            count += len(batch)
     return count
 
 
@@ -143,8 +126,16 @@ def _batches(rollouts: Iterable[Rollout], size: int) -> Iterator[list[Rollout]]:
         yield batch
 
 
-def _whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    with path.open("rb") as journal:
+def _journalled(path: Path) -> Iterator[tuple[bytes, Rollout]]:
+    """Each whole line of the journal, as it stands and as what it says."""
+    with os_errors("read", path, DataError), path.open("rb") as journal:
         for number, line in enumerate(journal, 1):
-            if line.endswith(b"\n"):
-                yield number, line
+            if not line.endswith(b"\n"):
+                return
+            try:
+                yield line, Rollout.model_validate(json.loads(line))
+            except ValidationError as error:
+                seen = f"not a rollout ({first_error(error)})"
+                raise DataError(f"{path}:{number}: {seen}; restore the file from a copy") from error
+            except (ValueError, RecursionError) as error:
+                raise DataError(f"{path}:{number}: is no JSON ({error}); restore the file from a copy") from error

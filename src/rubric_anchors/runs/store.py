@@ -22,10 +22,10 @@ def read_record(path: Path, kind: type[T]) -> T | None:
     try:
         # Not pydantic's own JSON reader: it refuses lone surrogates, which an answer may hold.
         return TypeAdapter(kind).validate_python(json.loads(text))
-    except json.JSONDecodeError as error:
-        raise DataError(f"{path}: is no JSON ({error}); restore it, or remove it and resume the run") from error
     except ValidationError as error:
         raise DataError(f"{path}: {first_error(error)}; restore it, or remove it and resume the run") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: is no JSON ({error}); restore it, or remove it and resume the run") from error
 
 
 def save_json(path: Path, value: JsonValue) -> None:

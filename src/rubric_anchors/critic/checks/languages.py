@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 import regex
 from pydantic import Field, field_validator
 
-from rubric_anchors.core.registry import near
+from rubric_anchors.core.words import near
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Check, Finding
 from rubric_anchors.critic.checks.options import PositiveShare, Share, falling, finding, number

@@ -6,7 +6,8 @@ from typing import Final, TypeVar
 from pydantic import JsonValue, ValidationError
 
 from rubric_anchors.core.errors import RubricError
-from rubric_anchors.core.registry import Registry, near
+from rubric_anchors.core.registry import Registry
+from rubric_anchors.core.words import near
 from rubric_anchors.critic.base import Check
 
 
