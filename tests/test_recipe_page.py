@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 pytest.importorskip("torch", reason="a recipe's stages need PyTorch")
 
-from rubric_anchors.app.config import Recipe, load_recipe  # noqa: E402
+from rubric_anchors.app.config import Recipe, load_recipe
 
 PAGE = Path(__file__).parents[1] / "docs" / "recipe.yaml"
 

@@ -34,7 +34,7 @@ def test_the_logits_are_left_as_they_are() -> None:
 def test_bfloat16_logits_get_bfloat16_gradients() -> None:
     logits = torch.randn(1, 4, 50).to(torch.bfloat16).requires_grad_(True)
     logps, _ = token_logps(logits, torch.zeros(1, 4, dtype=torch.long), 1.0)
-    logps.sum().backward()
+    logps.sum().backward()  # type: ignore[no-untyped-call]
     assert logps.dtype == torch.float32
     assert logits.grad is not None
     assert logits.grad.dtype == torch.bfloat16

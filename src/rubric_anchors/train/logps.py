@@ -37,7 +37,7 @@ class TokenLogps(torch.autograd.Function):
         return logps, entropies
 
     @staticmethod
-    def backward(ctx: Any, grad: torch.Tensor, _: torch.Tensor) -> tuple[torch.Tensor, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, grad: torch.Tensor, _: torch.Tensor) -> tuple[torch.Tensor, None, None]:
         """d logp / d logits = (one-hot - softmax) / T."""
         logits, targets, norms = ctx.saved_tensors
         result = torch.empty_like(logits)
@@ -54,5 +54,5 @@ class TokenLogps(torch.autograd.Function):
 def token_logps(logits: torch.Tensor, targets: torch.Tensor, temperature: float) -> tuple[torch.Tensor, torch.Tensor]:
     """Log-probabilities of `targets` [B, L] under `logits` [B, L, V], and entropies; float32 [B, L] each."""
     flat = logits.reshape(-1, logits.shape[-1])
-    logps, entropies = TokenLogps.apply(flat, targets.reshape(-1), temperature)
+    logps, entropies = TokenLogps.apply(flat, targets.reshape(-1), temperature)  # type: ignore[no-untyped-call]
     return logps.view_as(targets), entropies.view_as(targets)
