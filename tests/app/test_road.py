@@ -1,12 +1,15 @@
 """The whole road with a tiny random policy: same numbers twice, after kills, and with another architecture."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.command import Ran, anchors, anchors_dying, anchors_process
 from tests.support.recipes import figures, tiny_recipe, write_recipe
+
+from rubric_anchors.runs.records import Selection
 
 pytest.importorskip("torch", reason="needs the models of `pip install 'rubric-anchors[local]'`")
 
@@ -138,6 +141,31 @@ def test_train_and_then_run_is_the_same_road(finished: tuple[Path, Ran], recipe:
     assert figures(out) == figures(finished[0])
 
 
+def test_training_again_what_is_done_keeps_the_card_s_figures(
+    finished: tuple[Path, Ran], recipe: Path, tmp_path: Path
+) -> None:
+    out = shutil.copytree(finished[0], tmp_path / "run")
+    before = contents(out)
+    assert anchors("train", recipe, "--out", out, "--resume").code == 0
+    assert contents(out) == before
+
+
+def test_nothing_is_stated_as_paid_where_no_judge_was_asked(finished: tuple[Path, Ran]) -> None:
+    assert figures(finished[0])["evaluation"]["cost"] == {}
+    assert "no judge was asked" in (finished[0] / "report.html").read_text("utf-8")
+
+
+def test_a_recipe_without_a_report_names_the_run(tiny_policy: Path, tmp_path: Path) -> None:
+    content = tiny_recipe()
+    content["stages"] = content["stages"][:1]
+    del content["select"], content["evaluate"]
+    content["output"] = {"report": False}
+    ran = anchors("run", write_recipe(tmp_path, tiny_policy, content), "--out", tmp_path / "run")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.endswith(f"run: {tmp_path / 'run'}\n")
+    assert not (tmp_path / "run" / "report.html").exists()
+
+
 def test_selecting_for_a_later_stage_needs_the_model_it_starts_from(recipe: Path, tmp_path: Path) -> None:
     ran = anchors("select", recipe, "--out", tmp_path / "run", "--stage", "second")
     assert ran.code == 2
@@ -218,3 +246,18 @@ def test_a_mixture_of_experts_takes_the_same_road(tiny_moe: Path, tmp_path: Path
     assert (ran.code, ran.err) == (0, "")
     config = json.loads((tmp_path / "run" / "models" / "first" / "config.json").read_text())
     assert config["model_type"] == "qwen3_moe"
+
+
+def test_a_selection_in_which_nothing_could_be_scored_exits_with_1(
+    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rubric_anchors.app import parts
+
+    def nothing(*_: object, **__: object) -> Selection:
+        return Selection(
+            stage="first", answers=2, band=(0.0, 1.0), cuts=(0.0, 1.0), means={}, spreads={}, kept=(), dropped=()
+        )
+
+    monkeypatch.setattr(parts, "select_only", nothing)
+    ran = anchors("select", recipe, "--out", tmp_path / "run")
+    assert (ran.code, ran.err) == (1, "anchors: no answer could be scored\n")

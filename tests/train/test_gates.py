@@ -7,7 +7,7 @@ import pytest
 from tests.support.training import Bench, BenchMaker, Interrupted, same_weights
 from transformers import TrainerControl, TrainerState
 
-from rubric_anchors.runs.records import StepRecord
+from rubric_anchors.runs.records import GateCheck, StepRecord
 from rubric_anchors.train.config import Gate, LoraSettings
 from rubric_anchors.train.stage import train_stage
 from rubric_anchors.train.watch import (
@@ -180,3 +180,12 @@ def test_a_rollback_after_a_kill_ends_as_one_without(bench: BenchMaker) -> None:
     job = cut.job(stage, steps=7, adapter=adapter, probes={"perplexity": probe_from([2.0])})
     assert train_stage(job).ended == "rolled_back"
     assert same_weights(cut.folder / "model", whole.folder / "model")
+
+
+@pytest.mark.parametrize("line", ["above", "below"])
+def test_what_is_not_a_number_is_across_every_line_and_none_can_be_one(line: str) -> None:
+    watch = watcher({"watch": "perplexity", line: 1.5}, probes={"perplexity": lambda model: float("nan")})
+    assert fed(watch, [5.0]) == [1]
+    assert GateCheck.model_validate_json(watch.checks[0].model_dump_json()) == watch.checks[0]
+    with pytest.raises(ValueError, match="finite"):
+        Gate.model_validate({"watch": "perplexity", line: float("nan")})

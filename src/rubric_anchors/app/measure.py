@@ -69,7 +69,6 @@ def evaluate_run(prepared: Prepared, run: RunWriter, manifest: Manifest, after: 
         peak_rss_mb=peak_rss_mb(),
         answers=config.answers,
         seed=manifest.seed,
-        cost={"judge_calls": 0.0, "dollars": 0.0},
     )
     run.write_samples(_pairs(config, kinds, rows, answered, manifest.seed))
     run.write_evaluation(evaluation)

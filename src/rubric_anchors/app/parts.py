@@ -46,7 +46,7 @@ def train_only(prepared: Prepared, out: Path, *, resume: bool = False, progress:
         road = Road(prepared, run, manifest, progress)
         train_all(road)
         road.write_rubrics()
-        road.write_cards()
+        road.write_cards(run.evaluation())
         run.finalise_rollouts()
         run.write_manifest(manifest.with_changes(seconds=run.parts()))
         refuse_stopped(run, run.path)

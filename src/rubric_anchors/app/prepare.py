@@ -114,7 +114,7 @@ def prepare(path: str | Path) -> Prepared:
     files += [base / source for source in sources if not source.startswith(HUB)]
     if recipe.evaluate:
         kept = recipe.evaluate.preservation
-        files += [base / file for file in (kept.text, kept.choices) if file]
+        files += [base / file for file in (kept.text, kept.choices, *kept.tasks) if file]
     hashes = {
         str(file.relative_to(base) if file.is_relative_to(base) else file): _sha256(file)
         for file in files

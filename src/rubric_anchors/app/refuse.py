@@ -123,7 +123,7 @@ def _refuse_unreadable(path: Path, config: EvaluateConfig) -> None:
 
 def _refuse_missing_packages(recipe: Recipe) -> None:
     """What the last parts of the road import: missing after hours of training, it would be missed dearly."""
-    wanted = [("matplotlib", "report"), ("jinja2", "report")] if recipe.output.report else []
+    wanted = [("jinja2", "report")] if recipe.output.report else []
     if recipe.evaluate and recipe.evaluate.preservation.tasks:
         wanted.append(("lm_eval", "eval"))
     for package, extra in wanted:

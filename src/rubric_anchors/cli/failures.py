@@ -52,7 +52,7 @@ _EXTRAS: Final = {
         ),
         "local",
     ),
-    **dict.fromkeys(("jinja2", "markupsafe", "matplotlib"), "report"),
+    **dict.fromkeys(("jinja2", "markupsafe"), "report"),
     **dict.fromkeys(("lm_eval", "scipy", "spellchecker"), "eval"),
 }
 

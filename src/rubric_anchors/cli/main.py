@@ -66,7 +66,7 @@ def run(recipe: RecipeArg, out: OutOption, resume: ResumeOption = False) -> None
         _show_evaluation(out)
         raise
     _show_evaluation(out)
-    console.print(f"report: {report}", markup=False)
+    console.print(f"{'report' if report.is_file() else 'run'}: {report}", markup=False)
 
 
 @app.command()
@@ -119,7 +119,11 @@ def select(
     """Only the selection before a stage: which prompts, and why the others not."""
     from rubric_anchors.app.parts import select_only
 
-    console.print(selection_table(select_only(_prepared(recipe), out, stage, resume=resume, progress=_progress())))
+    selection = select_only(_prepared(recipe), out, stage, resume=resume, progress=_progress())
+    console.print(selection_table(selection))
+    if not selection.means:
+        _tell("no answer could be scored")
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -38,7 +38,7 @@ class EvaluateConfig(Frozen):
     answers: int = Field(default=4, ge=1)
     """Answers for each held-out prompt on each side."""
     max_tokens: int = Field(default=80, ge=1)
-    temperature: float = Field(default=0.7, gt=0)
+    temperature: float = Field(default=0.7, gt=0, allow_inf_nan=False)
     measures: tuple[str, ...] = ()
     """Measures outside the reward, by name; empty: all that are installed."""
     samples: int = Field(default=12, ge=0)

@@ -8,6 +8,7 @@ from rubric_anchors.core.frozen import Frozen
 
 Watch = Literal["reward", "kl", "entropy", "length", "truncated", "no_signal", "perplexity", "choices"]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class LoraSettings(Frozen):
@@ -43,8 +44,8 @@ class Gate(Frozen):
     watch: Watch
     """A figure of the step, or `perplexity` (of held text, relative to the stage's start: 1.0 = unchanged) or `choices`
     (accuracy on multiple choice, minus that at the stage's start), which are measured on the policy itself."""
-    above: float | None = None
-    below: float | None = None
+    above: Finite | None = None
+    below: Finite | None = None
     every: int = Field(default=1, ge=1)
     """Steps between readings. Measuring the policy costs time: every 10 steps is a fair start."""
     patience: int = Field(default=1, ge=1)
@@ -114,8 +115,9 @@ class StageConfig(Frozen):
     micro_batch: int = Field(default=8, ge=1)
     """Answers in one forward and backward pass; must divide prompts x group."""
     checkpoint_every: int = Field(default=10, ge=1)
-    """Steps between checkpoints. One checkpoint is kept, and a second where a gate may roll back; a full one holds
-    weights and optimiser, 14 bytes a parameter (1.9 GB for the embedded policy)."""
+    """Steps between checkpoints. One checkpoint is kept, and where a gate may roll back, as many more as its
+    `every` x `patience` steps hold; a full one holds weights and optimiser, 14 bytes a parameter (1.9 GB for the
+    embedded policy)."""
     gates: tuple[Gate, ...] = ()
 
     @model_validator(mode="after")

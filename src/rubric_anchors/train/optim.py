@@ -87,7 +87,7 @@ def learning_rate_schedule(
             return (step + 1) / (stage.warmup + 1)
         if stage.schedule == "constant":
             return 1.0
-        done = (step - stage.warmup) / max(steps - stage.warmup, 1)
-        return 1.0 - done if stage.schedule == "linear" else 0.5 * (1.0 + math.cos(math.pi * min(done, 1.0)))
+        done = min((step - stage.warmup) / max(steps - stage.warmup, 1), 1.0)
+        return 1.0 - done if stage.schedule == "linear" else 0.5 * (1.0 + math.cos(math.pi * done))
 
     return torch.optim.lr_scheduler.LambdaLR(optimizer, factor)

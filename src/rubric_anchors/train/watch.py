@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+import sys
 from collections.abc import Callable, Mapping
 from itertools import takewhile
 from pathlib import Path
@@ -95,6 +96,7 @@ class Watcher(TrainerCallback):
         value = self.probes[gate.watch](model) if gate.watch in self.probes else getattr(record, gate.watch)
         if value is None:
             return
+        value = _writable(gate, value)
         name = f"{number}:{gate.watch}"
         crossed = gate.crossed(value)
         acts = crossed and len(self._streak(name)) + 1 >= gate.patience
@@ -103,7 +105,7 @@ class Watcher(TrainerCallback):
             GateCheck(
                 gate=name,
                 step=record.step,
-                value=float(value),
+                value=value,
                 limit=limit,
                 passed=not crossed,
                 action=gate.action if acts else "none",
@@ -137,6 +139,13 @@ class Watcher(TrainerCallback):
         for old in whole_checkpoints(folder)[: -self.keep]:
             shutil.rmtree(old)
         return control
+
+
+def _writable(gate: Gate, value: float) -> float:
+    """`value` as JSON can hold it. NaN is beyond the gate's line: a policy that cannot be measured has diverged."""
+    if math.isnan(value):
+        value = math.inf if gate.above is not None else -math.inf
+    return max(-sys.float_info.max, min(sys.float_info.max, float(value)))
 
 
 def whole_checkpoints(folder: Path) -> list[Path]:
