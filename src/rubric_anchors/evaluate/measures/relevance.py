@@ -1,5 +1,6 @@
 """Whether an answer is about its question: by shared words, and by word vectors that no critic uses."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final
@@ -53,7 +54,8 @@ class WordOverlap:
             if not weights:
                 scores.append(float(bool(taken)))
                 continue
-            shared = sum(weights[term] for term in sorted(weights.keys() & taken)) / sum(weights.values())
+            # fsum: the order of a set moves with the process's hash seed, and a plain sum's last bit with it.
+            shared = math.fsum(weights[term] for term in weights.keys() & taken) / math.fsum(weights.values())
             scores.append(min(1.0, shared / ENOUGH_SHARED))
         return np.array(scores, dtype=np.float64)
 

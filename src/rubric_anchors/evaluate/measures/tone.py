@@ -1,6 +1,7 @@
 """`ai_tone`: how machine-like a text sounds, by words and shapes fitted on texts of people and of machines."""
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -116,5 +117,5 @@ class AiTone:
     def _run(self, text: str) -> float:
         table = _weights()
         logit = table.bias + sum(table.shapes[name] * value for name, value in shapes(text).items())
-        logit += sum(table.terms.get(term, 0.0) for term in terms(text))
+        logit += math.fsum(table.terms.get(term, 0.0) for term in terms(text))  # in any order: terms are a set
         return float(1.0 / (1.0 + np.exp(-np.clip(logit, -30.0, 30.0))))

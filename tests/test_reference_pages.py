@@ -1,4 +1,4 @@
-"""docs/recipe.yaml is the reference of what a recipe can say: it loads, and it names every field there is."""
+"""docs/recipe.yaml and docs/rubric.yaml are the reference of what files can say: they load, and name every field."""
 
 import re
 from pathlib import Path
@@ -10,6 +10,8 @@ from pydantic import BaseModel
 pytest.importorskip("torch", reason="a recipe's stages need PyTorch")
 
 from rubric_anchors.app.config import Recipe, load_recipe
+from rubric_anchors.rubric.load import load_rubric
+from rubric_anchors.rubric.model import Rubric
 
 PAGE = Path(__file__).parents[1] / "docs" / "recipe.yaml"
 
@@ -43,6 +45,16 @@ def test_the_sample_recipe_names_every_field() -> None:
     text = PAGE.read_text(encoding="utf-8")
     missing = {name for name in fields_of(Recipe, set()) if not re.search(rf"\b{name}\s*:", text)}
     assert not missing, f"docs/recipe.yaml does not show: {', '.join(sorted(missing))}"
+
+
+def test_the_sample_rubric_loads_and_names_every_field() -> None:
+    page = PAGE.with_name("rubric.yaml")
+    assert load_rubric(page).id == "campfire"
+    text = page.read_text(encoding="utf-8")
+    # `kind`, `name` and `options` of a critic are spelled in the short form.
+    fields = fields_of(Rubric, set()) - {"kind", "name"}
+    missing = {name for name in fields if not re.search(rf"\b{name}\s*:", text)}
+    assert not missing, f"docs/rubric.yaml does not show: {', '.join(sorted(missing))}"
 
 
 @pytest.mark.parametrize("recipe", ["demo.yaml", "plain-narrative.yaml"])
