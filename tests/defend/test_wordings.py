@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.defend.rollouts import MAX_TOKENS, prose, rollout, stage
 
-from rubric_anchors.defend.wordings import log_odds_z, rising, window, wordings, words_of
+from rubric_anchors.defend.wordings import log_odds_z, rising, window, wordings
+from rubric_anchors.reward.diversity import folded_words
 from rubric_anchors.runs.records import Rollout, Signature
 
 PLANTED = "Let me be honest with you"
@@ -53,7 +54,7 @@ def test_windows_are_the_first_and_last_quarter_of_the_steps() -> None:
 
 def test_an_answer_that_was_cut_has_no_closer() -> None:
     text = "It's a long, LONG road home"
-    assert words_of(text) == ["it's", "a", "long", "long", "road", "home"]
+    assert folded_words(text) == ["it's", "a", "long", "long", "road", "home"]
     assert wordings(text, truncated=False)["opener"] == {"it's a long"}
     assert wordings(text, truncated=False)["closer"] == {"long road home"}
     assert wordings(text, truncated=True)["closer"] == set()

@@ -8,6 +8,7 @@ from tests.support.training import ROWS, BenchMaker, same_weights, weights_of, w
 
 from rubric_anchors.core.errors import SetupError
 from rubric_anchors.models.policy import LocalPolicy
+from rubric_anchors.reward.diversity import own_pairs
 from rubric_anchors.runs.records import PromptRow, Rollout
 from rubric_anchors.train.config import LoraSettings
 from rubric_anchors.train.stage import forget_checkpoints
@@ -71,6 +72,7 @@ def test_step_figures_are_those_of_the_rollouts(bench: BenchMaker) -> None:
         assert step.reward == pytest.approx(sum(rewards) / 8)
         assert step.length == pytest.approx(sum(rollout.tokens for rollout in mine) / 8)
         assert step.no_signal == sum(max(group) - min(group) < 1e-6 for group in groups) / 2
+        assert step.diversity == pytest.approx(sum(own_pairs([rollout.response for rollout in mine])) / 8)
         values = [value_of(rollout, "quiet") for rollout in mine]
         assert step.criteria["quiet"] == pytest.approx(sum(values) / 8)
         assert {len({rollout.prompt_id for rollout in mine[at : at + 4]}) for at in (0, 4)} == {1}

@@ -1,12 +1,12 @@
 """Quantities of the answers that drift while a policy trains: length, diversity, repetition, copying of the prompt."""
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Final, Literal
 
 import numpy as np
 
-from rubric_anchors.defend.wordings import window, words_of
+from rubric_anchors.defend.wordings import window
+from rubric_anchors.reward.diversity import folded_words, own_pairs
 from rubric_anchors.runs.records import Rollout, Signature
 
 LEAST_EFFECT: Final = 0.8
@@ -16,17 +16,17 @@ Drift = Literal["length", "diversity", "repetition", "copying"]
 
 
 def _length(rollout: Rollout) -> float:
-    return float(len(words_of(rollout.response)))
+    return float(len(folded_words(rollout.response)))
 
 
 def _repetition(rollout: Rollout) -> float:
-    words = words_of(rollout.response)
+    words = folded_words(rollout.response)
     grams = [tuple(words[at : at + 3]) for at in range(len(words) - 2)]
     return 1 - len(set(grams)) / len(grams) if grams else 0.0
 
 
 def _copying(rollout: Rollout) -> float:
-    words, asked = words_of(rollout.response), words_of(rollout.prompt[-1][1])
+    words, asked = folded_words(rollout.response), folded_words(rollout.prompt[-1][1])
     grams = {tuple(words[at : at + 3]) for at in range(len(words) - 2)}
     known = {tuple(asked[at : at + 3]) for at in range(len(asked) - 2)}
     return len(grams & known) / len(grams) if grams else 0.0
@@ -34,19 +34,8 @@ def _copying(rollout: Rollout) -> float:
 
 def _diversity(rollouts: Sequence[Rollout]) -> list[float]:
     """For each answer, the share of its word pairs that no other answer of its step has."""
-    shares: list[float] = []
-    for step in sorted({rollout.step for rollout in rollouts}):
-        pairs = []
-        for rollout in rollouts:
-            if rollout.step == step:
-                words = words_of(rollout.response)
-                pairs.append(set(pairwise(words)))
-        counts: dict[tuple[str, str], int] = {}
-        for held in pairs:
-            for pair in held:
-                counts[pair] = counts.get(pair, 0) + 1
-        shares += [sum(counts[pair] == 1 for pair in held) / len(held) if held else 0.0 for held in pairs]
-    return shares
+    steps = sorted({rollout.step for rollout in rollouts})
+    return [share for step in steps for share in own_pairs([each.response for each in rollouts if each.step == step])]
 
 
 PER_ANSWER: Final[dict[Drift, Callable[[Rollout], float]]] = {

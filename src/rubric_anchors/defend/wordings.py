@@ -7,12 +7,12 @@ signature.
 """
 
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from rubric_anchors.reward.diversity import folded_words
 from rubric_anchors.runs.records import Rollout, Signature
 
 Kind = Literal["opener", "closer", "phrase"]
@@ -23,7 +23,6 @@ PRIOR_WEIGHT: Final = 50.0
 LEAST_Z: Final = 3.0
 LEAST_SHARE: Final = 0.1
 LEAST_PROMPTS: Final = 3
-_WORD: Final = re.compile(r"\w+(?:['\u2019]\w+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +40,9 @@ def window(rollouts: Sequence[Rollout], share: float = 0.25) -> Window:
     return Window(frozenset(steps[:count]), frozenset(steps[len(steps) - count :]))
 
 
-def words_of(text: str) -> list[str]:
-    """Folded words."""
-    return _WORD.findall(text.casefold())
-
-
 def wordings(text: str, truncated: bool) -> dict[Kind, set[str]]:
     """The opener, the closer (where the answer ended by itself) and all phrases of two to four words."""
-    words = words_of(text)
+    words = folded_words(text)
     phrases = {" ".join(words[at : at + size]) for size in PHRASE_WORDS for at in range(max(len(words) - size + 1, 0))}
     opener = {" ".join(words[:OPENER_WORDS])} if len(words) >= OPENER_WORDS else set()
     closer = {" ".join(words[-OPENER_WORDS:])} if len(words) >= OPENER_WORDS and not truncated else set()

@@ -89,6 +89,8 @@ class StepRecord(Frozen):
     """Mean value of each criterion over the answers it was judged on."""
     kl: float | None
     entropy: float | None
+    diversity: float | None = None
+    """Mean share of an answer's word pairs that no other answer of the step holds; None where it was not measured."""
     length: float
     """Mean answer length, tokens."""
     truncated: float

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from rubric_anchors.core.frozen import Frozen
 
-Watch = Literal["reward", "kl", "entropy", "length", "truncated", "no_signal", "perplexity", "choices"]
+Watch = Literal["reward", "kl", "entropy", "diversity", "length", "truncated", "no_signal", "perplexity", "choices"]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 

@@ -14,6 +14,7 @@ import numpy as np
 from rubric_anchors.core.ids import derive_seed
 from rubric_anchors.models.policy import LocalPolicy
 from rubric_anchors.models.sampler import sample
+from rubric_anchors.reward.diversity import own_pairs
 from rubric_anchors.reward.record import answer_to, rollout
 from rubric_anchors.reward.scorer import Marks, Scorer
 from rubric_anchors.rubric.outcome import Judged
@@ -98,6 +99,7 @@ class StageReward:
         self.record(step, rollouts)
         metrics = step_metrics(marks, self.group)
         metrics["truncated"] = float(np.mean(columns["answer_truncated"]))
+        metrics["diversity"] = float(np.mean(own_pairs([answer.text for answer in answers])))
         for name, value in metrics.items():
             columns["log_metric"](name, value)
         if self.observe:

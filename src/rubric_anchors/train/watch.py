@@ -38,6 +38,7 @@ def step_record(log: Mapping[str, Any], step: int) -> StepRecord:
         criteria={name.removeprefix(prefix): float(value) for name, value in log.items() if name.startswith(prefix)},
         kl=figure("kl"),
         entropy=figure("entropy"),
+        diversity=figure("diversity"),
         length=figure("completions/mean_length") or 0.0,
         truncated=figure("truncated") or 0.0,
         no_signal=figure("no_signal") or 0.0,

@@ -17,6 +17,7 @@ _HEALTH: Final[tuple[tuple[str, str, Callable[[StepRecord], float | None], bool]
     ("truncated", "Cut at the length limit, share", lambda step: step.truncated, True),
     ("kl", "KL from the starting policy, nats", lambda step: step.kl, False),
     ("entropy", "Entropy, nats a token", lambda step: step.entropy, False),
+    ("diversity", "Word pairs no other answer of the step has, share", lambda step: step.diversity, True),
     ("no_signal", "Groups with no signal, share", lambda step: step.no_signal, True),
     ("unscored", "Answers unscored, share", lambda step: step.unscored, True),
     ("loss", "Loss", lambda step: step.loss, False),
