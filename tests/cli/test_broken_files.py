@@ -165,6 +165,8 @@ BROKEN_RECIPES: Final[dict[str, tuple[Change, str]]] = {
     "a group that the micro-batch does not divide": (stage(micro_batch=3), "micro_batch"),
     "two stages of one name": (stage(name="second"), "different names"),
     "a stage called as records are": (stage(name="select-first"), "select-"),
+    "a defence with nothing before it": (stage(defend=True), "no stage before it"),
+    "a script that no letter is of": (names("select", {"script": "Klingon"}), "Klingon"),
     "unknown training data": (stage(data=["others"]), "others"),
     "unknown rubric": (stage(rubrics=["shrt"]), "shrt"),
     "more prompts a step than there are": (stage(prompts=50), "50 prompts"),

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from rubric_anchors.runs.records import PromptRow, Selection
-from rubric_anchors.select.band import prefilter, script_share, select_band
+from rubric_anchors.select.band import prefilter, select_band
 from rubric_anchors.select.config import SelectConfig
+from rubric_anchors.select.scripts import script_share
 
 WORDS = "sea boat stone wind home road bread night letter door".split()
 
@@ -199,6 +200,17 @@ def test_the_limit_draws_by_seed_and_ids_and_not_by_order() -> None:
 )
 def test_the_share_of_a_script_is_of_letters_alone(text: str, script: str, share: float) -> None:
     assert script_share(text, script) == share
+
+
+@pytest.mark.parametrize("script", ["Klingon", "", "Latin script", "en"])
+def test_a_script_that_no_letter_is_of_is_refused(script: str) -> None:
+    with pytest.raises(ValidationError, match="script is a writing system"):
+        config(script=script)
+
+
+@pytest.mark.parametrize("script", ["latin", "Han", "Hangul", "Cherokee", "Devanagari"])
+def test_a_script_is_known_by_its_letters(script: str) -> None:
+    assert config(script=script).script == script
 
 
 def test_a_band_that_runs_backwards_is_refused() -> None:

@@ -80,8 +80,20 @@ def test_of_two_rollbacks_the_earlier_holds() -> None:
 
 def test_a_figure_that_no_step_has_is_not_read() -> None:
     watch = watcher({"watch": "kl", "above": 0.1})
-    assert fed(watch, [None, float("nan"), 0.2], "kl") == [3]
+    assert fed(watch, [None, None, 0.2], "kl") == [3]
     assert [check.step for check in watch.checks] == [3]
+
+
+@pytest.mark.parametrize(("figure", "line"), [("kl", "above"), ("entropy", "below")])
+def test_a_policy_whose_kl_or_entropy_is_not_a_number_has_diverged(figure: str, line: str) -> None:
+    watch = watcher({"watch": figure, line: 0.5})
+    inside = 0.1 if line == "above" else 0.9
+    assert fed(watch, [inside, float("nan")], figure) == [2]
+    assert abs(watch.checks[-1].value) > 1e300
+
+
+def test_a_step_in_which_nothing_was_scored_trips_no_gate_on_the_reward() -> None:
+    assert fed(watcher({"watch": "reward", "below": 0.5}), [float("nan"), 0.6], "reward") == []
 
 
 def test_a_probe_measures_the_model_itself() -> None:

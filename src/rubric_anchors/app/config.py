@@ -67,6 +67,11 @@ class Recipe(Frozen):
         names = [stage.name for stage in self.stages]
         if len(names) != len(set(names)):
             raise ValueError(f"stages need different names; seen: {', '.join(names)}")
+        if self.stages[0].defend:
+            raise ValueError(
+                f"stage {names[0]!r} has `defend: true` and no stage before it, from which a defence could be drafted;"
+                " take it out, or set it on a later stage"
+            )
         for stage in self.stages:
             if stage.name.startswith(TAKEN):
                 raise ValueError(

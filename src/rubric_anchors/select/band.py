@@ -4,7 +4,6 @@ The order is the paper's: before each stage the current policy answers every can
 score the answers, and prompts that are too easy or too hard for it are left out. Every prompt left out has its reason.
 """
 
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -14,6 +13,7 @@ import numpy as np
 from rubric_anchors.core.ids import derive_seed
 from rubric_anchors.runs.records import Dropped, PromptRow, Selection
 from rubric_anchors.select.config import SelectConfig
+from rubric_anchors.select.scripts import script_share
 
 ROUNDING: Final = 1e-9
 """Means that differ by less are the same mean: a quantile is interpolated, and may miss the mean it stands on by a
@@ -97,17 +97,6 @@ def select_band(
         kept=tuple(kept),
         dropped=tuple(reasons),
     )
-
-
-def script_share(text: str, script: str) -> float:
-    """The share of `text`'s letters that are of `script`, by the first word of their Unicode names; 1.0 with no
-    letters.
-
-    Han goes by `CJK`, as its characters are named so.
-    """
-    wanted = {"HAN": "CJK"}.get(script.upper(), script.upper())
-    letters = [unicodedata.name(char, "").split(" ", 1)[0] for char in text if char.isalpha()]
-    return sum(name == wanted for name in letters) / len(letters) if letters else 1.0
 
 
 class _Seen:

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from rubric_anchors.core.frozen import Frozen
+from rubric_anchors.select.scripts import is_script
 
 Quantile = Annotated[float, Field(ge=0.0, le=1.0)]
 
@@ -32,3 +33,10 @@ class SelectConfig(Frozen):
         if self.band[0] >= self.band[1]:
             raise ValueError(f"band runs from a lower to a higher quantile; seen {self.band[0]} to {self.band[1]}")
         return self
+
+    @field_validator("script")
+    @classmethod
+    def _a_script(cls, script: str | None) -> str | None:
+        if script is not None and not is_script(script):
+            raise ValueError(f"script is a writing system such as Latin, Cyrillic, Hangul, Han or Arabic; seen {script!r}")
+        return script

@@ -19,6 +19,9 @@ WHOLE: Final = "whole"
 READINGS: Final = "gates.json"
 """The gates' readings up to a checkpoint, beside its weights: a resumed stage goes on counting where it stood."""
 
+OF_THE_POLICY: Final = ("kl", "entropy")
+"""Figures that are not finite only where the policy has diverged; a reward is also NaN where nothing could be scored."""
+
 Probe = Callable[[Any], float]
 """Measures the policy itself, e.g. its perplexity on held text."""
 
@@ -86,15 +89,17 @@ class Watcher(TrainerCallback):
         record = step_record(log, state.global_step)
         for number, gate in enumerate(self.gates):
             if state.global_step % gate.every == 0:
-                self._read(number, gate, record, kwargs.get("model"))
+                self._read(number, gate, record, log, kwargs.get("model"))
         if self.stopped:
             control.should_training_stop = True
         if self.progress:
             self.progress(record)
         return control
 
-    def _read(self, number: int, gate: Gate, record: StepRecord, model: Any) -> None:
+    def _read(self, number: int, gate: Gate, record: StepRecord, log: Mapping[str, Any], model: Any) -> None:
         value = self.probes[gate.watch](model) if gate.watch in self.probes else getattr(record, gate.watch)
+        if value is None and gate.watch in OF_THE_POLICY:
+            value = log.get(gate.watch)  # a record cannot hold NaN; the gate must see it
         if value is None:
             return
         value = _writable(gate, value)

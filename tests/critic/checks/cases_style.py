@@ -94,6 +94,14 @@ STYLE: Table = {
         ({}, "Knives, berries, leaves, chopping.", 1.0),
         ({}, "", 0.0),
     ],
+    "lexical_density": [
+        ({}, "We left the car by the dam and walked down to the lake.", (5 / 13 - 0.3) / 0.2),  # left, car, dam, walked, lake
+        ({}, "Cold rain fell.", 1.0),
+        ({"min": 0.5, "soft": 0.5}, "It was a bit of that.", 1 / 6 / 0.5),  # bit: 1 of 6
+        ({"min": 0.5, "soft": 0.5}, "I'd had to. I don’t go, it's Ann's.", 0.5),  # go, Ann's: 2 of 8,
+        ({}, "It was just what it had to be.", 0.0),
+        ({}, "", 0.0),
+    ],
     "ai_tone": [
         ({}, "We drove out before dawn and the car smelled of oranges.", 1.0),
         ({}, "As an AI, I hope this helps! It is a testament to hope. Feel free to ask.", 0.0),

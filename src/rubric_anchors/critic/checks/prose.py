@@ -1,4 +1,4 @@
-"""Checks on how prose is written: whose voice, which tense, whether it comes to an end."""
+"""Checks on how prose is written: whose voice, which tense, how full of content, whether it comes to an end."""
 
 import re
 from functools import lru_cache
@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Check, Finding
-from rubric_anchors.critic.checks.options import Place, PositiveShare, Share, finding, number
+from rubric_anchors.critic.checks.options import Place, PositiveShare, Share, falling, finding, number
 from rubric_anchors.critic.checks.registry import check
 from rubric_anchors.critic.phrases import PhraseSet
 from rubric_anchors.critic.sentences import NARROW_ENDS, WIDE_ENDS
@@ -214,3 +214,24 @@ def _closed(text: str, end: int) -> bool:
         if character.isalnum() or character in _OPEN_ENDS or character == "\n":
             return False
     return False
+
+
+@check("lexical_density")
+class LexicalDensity(Check):
+    """How much of the answer is content rather than grammar: the share of its words that are no articles, pronouns,
+    auxiliaries, prepositions, conjunctions or the like (Ure 1971). English. Speech lies near 0.4, plain narrative
+    somewhat above, reference prose above 0.5; a list of nouns has 1, so hold it together with fluency.
+    """
+
+    min: PositiveShare = 0.5
+    """The share at which the value is 1."""
+    soft: PositiveShare = 0.2
+    """How far below `min` the value reaches 0, falling in a straight line."""
+
+    def decide(self, answer: Answer) -> Finding:
+        words = answer.view.folded
+        grammar = grammar_words("function_words")
+        content = sum(word not in grammar and word.partition("'")[0] not in grammar for word in words)
+        share = content / len(words) if words else 0.0
+        note = f"content words: {share:.0%} of {len(words)}, wanted at least {self.min:.0%}"
+        return finding(falling(self.min - share, self.soft) if words else 0.0, note)
