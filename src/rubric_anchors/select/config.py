@@ -38,5 +38,5 @@ class SelectConfig(Frozen):
     @classmethod
     def _a_script(cls, script: str | None) -> str | None:
         if script is not None and not is_script(script):
-            raise ValueError(f"script is a writing system such as Latin, Cyrillic, Hangul, Han or Arabic; seen {script!r}")
+            raise ValueError(f"script is a writing system such as Latin, Hangul, Han or Arabic; seen {script!r}")
         return script

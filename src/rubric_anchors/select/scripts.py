@@ -20,7 +20,8 @@ def script_share(text: str, script: str) -> float:
 def is_script(script: str) -> bool:
     """Whether any letter is of `script`."""
     wanted = _named(script)
-    return bool(wanted) and any(_script(chr(code)) == wanted for code in range(sys.maxunicode + 1) if chr(code).isalpha())
+    letters = (char for char in map(chr, range(sys.maxunicode + 1)) if char.isalpha())
+    return bool(wanted) and any(_script(letter) == wanted for letter in letters)
 
 
 def _named(script: str) -> str:

@@ -20,7 +20,7 @@ READINGS: Final = "gates.json"
 """The gates' readings up to a checkpoint, beside its weights: a resumed stage goes on counting where it stood."""
 
 OF_THE_POLICY: Final = ("kl", "entropy")
-"""Figures that are not finite only where the policy has diverged; a reward is also NaN where nothing could be scored."""
+"""Figures that are NaN only where the policy has diverged; a reward is NaN also where nothing could be scored."""
 
 Probe = Callable[[Any], float]
 """Measures the policy itself, e.g. its perplexity on held text."""

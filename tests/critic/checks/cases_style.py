@@ -95,7 +95,7 @@ STYLE: Table = {
         ({}, "", 0.0),
     ],
     "lexical_density": [
-        ({}, "We left the car by the dam and walked down to the lake.", (5 / 13 - 0.3) / 0.2),  # left, car, dam, walked, lake
+        ({}, "We left the car by the dam and walked down to the lake.", (5 / 13 - 0.3) / 0.2),
         ({}, "Cold rain fell.", 1.0),
         ({"min": 0.5, "soft": 0.5}, "It was a bit of that.", 1 / 6 / 0.5),  # bit: 1 of 6
         ({"min": 0.5, "soft": 0.5}, "I'd had to. I don’t go, it's Ann's.", 0.5),  # go, Ann's: 2 of 8,
