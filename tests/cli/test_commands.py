@@ -16,7 +16,9 @@ COMMANDS: Final = {
     "evaluate": "RECIPE --out --model --resume",
     "report": "RUN",
     "schema": "--out",
+    "checks": "COMMAND ARGS",
 }
+CHECKS: Final = {"list": "--json", "try": "NAME TEXT --with --prompt --reference"}
 
 
 def test_the_commands_are_these() -> None:
@@ -32,6 +34,15 @@ def test_a_command_s_arguments_and_options_are_these(command: str) -> None:
     arguments = re.findall(r"[A-Z]+", usage)  # newer releases of Typer put them in braces
     options = [name for name in re.findall(r"^  (?:-h, )?(--[a-z-]+)", ran.out, re.MULTILINE) if name != "--help"]
     assert " ".join([*arguments, *options]) == COMMANDS[command]
+
+
+@pytest.mark.parametrize("command", CHECKS)
+def test_what_checks_takes_is_this(command: str) -> None:
+    ran = anchors("checks", command, "--help")
+    assert (ran.code, ran.err) == (0, "")
+    usage = ran.out.splitlines()[0].removeprefix(f"Usage: anchors checks {command} [OPTIONS]")
+    options = [name for name in re.findall(r"^  (--[a-z-]+)", ran.out, re.MULTILINE) if name != "--help"]
+    assert " ".join([*re.findall(r"[A-Z]+", usage), *options]) == CHECKS[command]
 
 
 def test_the_version_and_the_short_help() -> None:

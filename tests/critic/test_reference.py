@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from rubric_anchors.critic.checks.registry import check_registry, make_check
-from rubric_anchors.critic.reference import check_entry, checks_page
+from rubric_anchors.critic.reference import check_entry, check_info, checks_page
 
 PAGE = Path(__file__).parents[2] / "docs" / "checks.md"
 
@@ -18,7 +18,7 @@ def test_the_page_is_current() -> None:
 @pytest.mark.parametrize("name", list(check_registry))
 def test_every_check_and_every_option_is_documented(name: str) -> None:
     kind = check_registry.get(name)
-    entry = check_entry(kind)
+    entry = check_entry(check_info(kind))
     assert entry.count("\n") > 2
     rows = [row for row in entry.splitlines() if row.startswith("| `")]
     assert len(rows) == len(kind.model_fields)

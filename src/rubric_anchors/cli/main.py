@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from rubric_anchors.cli.checks import checks
 from rubric_anchors.cli.failures import INTERRUPTED, INTERRUPTED_LINE, debugging, explain, stop_signals
 from rubric_anchors.cli.show import Bars, Lines, closing_table, console, errors, score_table, selection_table
 from rubric_anchors.core.errors import Refused
@@ -34,6 +35,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(checks, name="checks")
 
 RecipeArg = Annotated[Path, typer.Argument(metavar="RECIPE", help="The recipe, a YAML file.", show_default=False)]
 OutOption = Annotated[Path, typer.Option("--out", help="Folder of the run.", show_default=False)]

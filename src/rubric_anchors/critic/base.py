@@ -73,6 +73,8 @@ class Check(Frozen):
     """A program that decides a criterion. Subclasses are their own options: fields are what stands under `with`."""
 
     name: ClassVar[str]
+    needs: ClassVar[tuple[str, ...]] = ()
+    """Extras of the package that have to be installed for it."""
 
     def decide(self, answer: Answer) -> Finding:
         """The finding on one answer. Pure; never raises on any text."""

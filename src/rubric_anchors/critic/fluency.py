@@ -34,6 +34,8 @@ class Fluency(Check):
     raise `low` and `high`.
     """
 
+    needs = ("local",)
+
     low: LogP = -6.6
     """Nats a token in the worst window at and below which the value is 0."""
     high: LogP = -5.4

@@ -4,6 +4,7 @@ import ast
 import inspect
 import json
 import textwrap
+from dataclasses import dataclass
 from typing import Final
 
 from pydantic import JsonValue
@@ -24,6 +25,7 @@ GROUPS: Final = {
     "repeating": "Repetition, copying, variety",
     "languages": "Script and language",
 }
+WITH_A_MODEL: Final = "With a model"
 INTRO: Final = """\
 # Checks
 
@@ -62,34 +64,73 @@ A check that says *English* is made for English; in other languages it finds lit
 """
 
 
-def checks_page() -> str:
-    """The whole page, Markdown."""
-    groups: dict[str, list[type[Check]]] = {}
-    for name in check_registry:
-        kind = check_registry.get(name)
-        if kind.__module__.startswith(OWN):
-            groups.setdefault(kind.__module__.rsplit(".", 1)[1], []).append(kind)
-    order = [*GROUPS, *sorted(set(groups) - set(GROUPS))]
-    parts = [INTRO]
-    alone = [kind for group in order if group not in GROUPS for kind in groups[group]]
-    for group in (group for group in order if group in GROUPS):
-        parts += [f"## {GROUPS[group]}\n", *map(check_entry, groups.get(group, []))]
-    parts += ["## With a model\n", *map(check_entry, alone), _lists()]
-    return "\n".join(parts)
+@dataclass(frozen=True, slots=True)
+class OptionInfo:
+    """One option of a check, in words."""
+
+    name: str
+    takes: str
+    default: str | None
+    """As it would stand in a rubric; None: it has to be given."""
+    note: str
 
 
-def check_entry(kind: type[Check]) -> str:
-    """What one check decides, and its options as a table."""
-    lines = [f"### `{kind.name}`\n", _flowing(inspect.getdoc(kind) or ""), ""]
+@dataclass(frozen=True, slots=True)
+class CheckInfo:
+    """What one check decides, and what it takes."""
+
+    name: str
+    topic: str
+    meaning: str
+    needs: tuple[str, ...]
+    """The extras that have to be installed for it: `pip install 'rubric-anchors[local]'`."""
+    options: tuple[OptionInfo, ...]
+
+
+def check_info(kind: type[Check]) -> CheckInfo:
+    """What the code of a check says of it."""
+    notes = _field_notes(kind)
     properties = kind.model_json_schema(by_alias=True).get("properties", {})
-    if not properties:
+    own = kind.__module__.startswith(OWN)
+    topic = GROUPS.get(kind.__module__.rsplit(".", 1)[1], WITH_A_MODEL) if own else kind.__module__.partition(".")[0]
+    return CheckInfo(
+        name=kind.name,
+        topic=topic,
+        meaning="\n\n".join(" ".join(part.split()) for part in (inspect.getdoc(kind) or "").split("\n\n")),
+        needs=kind.needs,
+        options=tuple(
+            OptionInfo(
+                name=name,
+                takes=_taken(schema),
+                default=_written(schema["default"]) if "default" in schema else None,
+                note=" ".join(notes.get(name, "").split()),
+            )
+            for name, schema in properties.items()
+        ),
+    )
+
+
+def checks_page() -> str:
+    """The whole page, Markdown: the checks of this package."""
+    kinds = [check_registry.get(name) for name in check_registry]
+    infos = [check_info(kind) for kind in kinds if kind.__module__.startswith(OWN)]
+    parts = [INTRO]
+    for topic in (*GROUPS.values(), WITH_A_MODEL):
+        parts += [f"## {topic}\n", *(check_entry(info) for info in infos if info.topic == topic)]
+    return "\n".join([*parts, _lists()])
+
+
+def check_entry(info: CheckInfo) -> str:
+    """What one check decides, and its options as a table."""
+    lines = [f"### `{info.name}`\n", _flowing(info.meaning), ""]
+    if info.needs:
+        lines += [f"Needs `pip install 'rubric-anchors[{','.join(info.needs)}]'`.", ""]
+    if not info.options:
         return "\n".join([*lines, "No options.", ""])
     lines += ["| option | takes | default | |", "|---|---|---|---|"]
-    notes = _field_notes(kind)
-    for name, schema in properties.items():
-        default = "required" if "default" not in schema else f"`{_written(schema['default'])}`"
-        taken = _cell(_taken(schema))
-        lines.append(f"| `{name}` | {taken} | {_cell(default)} | {_cell(' '.join(notes.get(name, '').split()))} |")
+    for option in info.options:
+        default = "required" if option.default is None else f"`{option.default}`"
+        lines.append(f"| `{option.name}` | {_cell(option.takes)} | {_cell(default)} | {_cell(option.note)} |")
     return "\n".join([*lines, ""])
 
 
@@ -106,9 +147,11 @@ def _field_notes(kind: type[Check]) -> dict[str, str]:
     for owner in reversed(kind.__mro__):
         if not (issubclass(owner, Check) and owner is not Check):
             continue
-        definition = next(
-            node for node in ast.walk(ast.parse(inspect.getsource(owner))) if isinstance(node, ast.ClassDef)
-        )
+        try:
+            source = textwrap.dedent(inspect.getsource(owner))
+        except (OSError, TypeError):  # another package's check may come without its source
+            continue
+        definition = next(node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef))
         for field, after in zip(definition.body, definition.body[1:], strict=False):
             match field, after:
                 case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str() as note)):

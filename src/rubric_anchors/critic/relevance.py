@@ -35,6 +35,8 @@ class Relevance(Check):
     kind -0.05 to 0.29; shuffled words 0.04 to 0.28; questions said back 0.86 to 0.98.
     """
 
+    needs = ("local",)
+
     low: Cosine = 0.15
     """The cosine at and below which the value is 0."""
     high: Cosine = 0.4

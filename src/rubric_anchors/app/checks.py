@@ -1,0 +1,61 @@
+"""The checks by themselves: what there is, and what one says of a text."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from pydantic import JsonValue
+
+import rubric_anchors.critic.build  # noqa: F401  # importing it registers every check
+from rubric_anchors.core.errors import InputError, SetupError
+from rubric_anchors.core.nodes import DocumentProblem, plain
+from rubric_anchors.core.yamltree import read_yaml
+from rubric_anchors.critic.answer import Answer, Message
+from rubric_anchors.critic.base import Finding, Tools
+from rubric_anchors.critic.checks.registry import check_registry, make_check
+from rubric_anchors.critic.reference import CheckInfo, check_info
+from rubric_anchors.reward.tools import default_tools
+
+_OPTION: Final = re.compile(r"([A-Za-z_]\w*)\s*=(.*)", re.DOTALL)
+
+
+def list_checks() -> tuple[list[CheckInfo], list[str]]:
+    """All checks, those of installed packages too, by name; and a line for each that cannot be loaded."""
+    found, broken = [], []
+    for name in check_registry:
+        try:
+            found.append(check_info(check_registry.get(name)))
+        except SetupError as error:
+            broken.append(str(error))
+    return found, broken
+
+
+def try_check(
+    name: str,
+    text: str,
+    options: Sequence[str] = (),
+    *,
+    prompt: str = "",
+    reference: str | None = None,
+    tools: Tools | None = None,
+) -> Finding:
+    """What the check `name` finds in `text`. `options`: `KEY=VALUE` each, the value as it would stand in a rubric.
+
+    Raises InputError for an option that cannot be read, RubricError for an unknown check or option, CriticError where
+    the check cannot do without a prompt or reference that is not given.
+    """
+    check = make_check(name, dict(_option(option) for option in options))
+    asked = (Message("user", prompt),) if prompt else ()
+    return check.decide_all([Answer(asked, text, reference)], tools or default_tools())[0]
+
+
+def _option(written: str) -> tuple[str, JsonValue]:
+    parts = _OPTION.fullmatch(written)
+    if parts is None:
+        raise InputError(f"--with takes KEY=VALUE, e.g. max=120 or 'words=[one, two]'; seen {written[:60]!r}")
+    key, value = parts.groups()
+    try:
+        node = read_yaml(value)
+    except DocumentProblem as problem:
+        raise InputError(f"--with {key}: {problem}") from problem
+    return key, plain(node) if node is not None else None
