@@ -1,6 +1,6 @@
 """What training on the central band is worth: band against all prompts, same policy, same rubric, same number of steps.
 
-    python benchmarks/selection.py [--seeds 3] [--steps 12] [--work DIR]
+    python benchmarks/selection.py [--seeds 3] [--steps 10] [--work DIR]
 
 For each seed two runs of the demo's style stage: one filters its prompts first (the demo's `select`), one trains on all
 of them. Both are measured on the same held-out prompts with the same random numbers; figures are paired by prompt over
@@ -71,7 +71,7 @@ def prompt_rewards(run: RunFolder, label: str) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "rubric-anchors-selection")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
