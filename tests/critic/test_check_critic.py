@@ -108,7 +108,7 @@ def test_what_is_missing_on_the_machine_is_said_at_once() -> None:
         ("word_count", {"min": -1}, r"min: .*seen"),
         ("word_count", {"min": float("nan")}, r"min: .*finite"),
         ("avoids", {"phrases": "hedge"}, r"no shipped list 'hedge'; did you mean 'hedges'"),
-        ("avoids", {"phrases": "grammar/common_en"}, r"no shipped list"),
+        ("avoids", {"phrases": "grammar/function_words"}, r"no shipped list"),
         ("avoids", {"words": []}, r"the list is empty"),
         ("avoids", {"words": ["a"], "phrases": ["b"]}, r"either words or phrases"),
         ("contains", {}, r"either words or phrases"),

@@ -123,13 +123,47 @@ STYLE: Table = {
     ],
     "language": [
         ({}, "The dog was in the garden and it did not come when we called.", 1.0),
-        ({}, "Der Hund war nicht im Garten und wir haben ihn auch nicht in dem Haus gesehen.", 1 / 44),
+        ({}, "Der Hund war nicht im Garten und wir haben ihn auch nicht in dem Haus gesehen.", 0.0),
         ({"language": "de"}, "Der Hund war nicht im Garten und wir haben ihn auch nicht gesehen.", 1.0),
         ({"language": "fr"}, "Je ne sais pas où il est, mais il est dans la maison avec nous.", 1.0),
         ({"language": "ko"}, "나는 학교에 간다.", 1.0),
         ({"language": "ja"}, "私は学校に行く。", 1.0),
         ({"language": "ja"}, "我去学校。", 0.0),
         ({"language": "zh"}, "我去学校。", 1.0),
+        ({"language": "mr"}, "मला आज बाजारात जायचे आहे आणि भाज्या आणायच्या आहेत.", 1.0),
+        ({"language": "hi"}, "मला आज बाजारात जायचे आहे आणि भाज्या आणायच्या आहेत.", 0.0),
+        ({"language": "sw"}, "Ndege wanaruka juu ya mti na watoto wanacheza uwanjani.", 1.0),
+        ({"language": "vi"}, "Tôi đi học mỗi ngày và về nhà lúc năm giờ chiều.", 1.0),
+        ({"language": "bg"}, "Това е кучето на съседа и то не хапе никого.", 1.0),
+        ({"language": "ur"}, "وہ کل شام اپنے گھر گیا اور کھانا کھایا۔", 1.0),
+        ({}, "Yes.", 1.0),
+        ({}, "We ate bouillabaisse with Jean-Pierre and Müller, and then we went home by the last train.", 1.0),
+        ({}, "Bonjour!", 0.0),
+        ({"language": "es"}, "Hola amigo", 1.0),
+        # 40 of its 94 letters stand in a sentence of another language
+        (
+            {},
+            "The house by the river was empty when we came there in the end of May. Wir fanden den Schlüssel unter der"
+            " Matte im Flur.",
+            (54 / 94) / 0.9,
+        ),
+        ({}, "```python\nprint(1)\n```\nThat is how you print a number in this language.", 1.0),
         ({}, "", 0.0),
+        ({}, "1234 !!! 🙂", 0.0),
+    ],
+    "one_language": [
+        ({}, "The dog was in the garden and it did not come when we called.", 1.0),
+        ({}, "Der Hund war nicht im Garten und wir haben ihn auch nicht gesehen.", 1.0),
+        ({}, "나는 어제 학교에 갔다. 친구를 만나서 함께 밥을 먹고 이야기를 나누었다.", 1.0),
+        ({}, "我昨天去了学校，见了几个老朋友，大家一起吃了饭，聊了很久，晚上才回家。", 1.0),
+        (
+            {"share": 0.9, "soft": 0.5},
+            "The house by the river was empty when we came there in the end of May. Wir fanden den Schlüssel unter der"
+            " Matte im Flur.",
+            1 - (0.9 - 54 / 94) / 0.5,
+        ),
+        ({}, "We met Jean-Pierre Dubois at the Gare du Nord and said bonjour to him.", 1.0),
+        ({}, "", 0.0),
+        ({}, "12 + 3 = 15", 0.0),
     ],
 }
