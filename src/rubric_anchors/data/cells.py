@@ -12,6 +12,7 @@ from rubric_anchors.core.files import whole_text
 from rubric_anchors.core.ids import content_id
 from rubric_anchors.core.words import kind_of
 from rubric_anchors.data.tables import Row
+from rubric_anchors.rubric.ifeval import ifeval_rubric
 from rubric_anchors.rubric.load import parse_rubric
 from rubric_anchors.rubric.model import Rubric
 
@@ -94,8 +95,24 @@ class Cells:
         except RubricError as error:
             raise DataError(str(error)) from error
         if value is None:
-            return None
+            return self._instructions()
         raise self._error(f"rubric: expected the fields of a rubric, seen {kind_of(value)}")
+
+    def _instructions(self) -> Rubric | None:
+        """The rubric of a row in IFEval's form: `instruction_id_list` and `kwargs`."""
+        names = _unpacked(self._row.values.get("instruction_id_list"))
+        if names is None:
+            return None
+        given = _unpacked(self._row.values.get("kwargs"))
+        if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+            raise self._error(f"instruction_id_list: expected a list of names, seen {kind_of(names)}")
+        if not isinstance(given, list | tuple) or not all(one is None or isinstance(one, Mapping) for one in given):
+            raise self._error(f"kwargs: expected a list with a mapping for each instruction, seen {kind_of(given)}")
+        arguments = [{str(key): plain_json(item) for key, item in (one or {}).items()} for one in given]
+        try:
+            return ifeval_rubric([str(name) for name in names], arguments)
+        except RubricError as error:
+            raise self._error(str(error)) from error
 
     def content_id(self, *more: str) -> str:
         """The content id of the prompt, and of `more`."""

@@ -5,6 +5,8 @@
     response    the answer to score
     rubric      a rubric for this row alone: its fields, or YAML or JSON text
     rubrics     ids of the rubrics that judge it: a list, JSON, or text with commas
+    instruction_id_list, kwargs
+                in place of `rubric`: instructions in IFEval's form (rubric_anchors.rubric.ifeval)
     family      the kind of task
     reference   an answer to compare with
 
@@ -26,7 +28,7 @@ from rubric_anchors.data.tables import BadRow, Row, read_rows
 from rubric_anchors.rubric.model import Rubric
 from rubric_anchors.runs.records import PromptRow
 
-KNOWN: Final = ("id", "prompt", "response", "rubric", "rubrics", "family", "reference")
+KNOWN: Final = ("id", "prompt", "response", "rubric", "rubrics", "family", "reference", "instruction_id_list", "kwargs")
 
 
 @dataclass(frozen=True, slots=True)

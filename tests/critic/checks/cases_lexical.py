@@ -27,6 +27,15 @@ LEXICAL: Table = {
         ({"words": ["x"]}, "", 0.0),
         ({"words": ["strasse"]}, "Die STRAẞE", 1.0),
     ],
+    "occurrences": [
+        ({"words": ["sea"], "min": 2}, "The sea, the SEA!", 1.0),
+        ({"words": ["sea"], "min": 2, "soft": 2}, "The sea.", 0.5),
+        ({"words": ["sea"], "max": 1}, "Sea, sea.", 0.0),
+        ({"words": ["sea"], "max": 1}, "Seaside and overseas.", 1.0),
+        ({"phrases": ["to be"], "min": 2, "max": 2}, "To be, or not to be.", 1.0),
+        ({"words": ["one", "two"], "min": 3, "max": 3}, "One, two, one.", 1.0),
+        ({"words": ["one"], "max": 0}, "", 1.0),
+    ],
     "avoids": [
         ({"words": ["bad"]}, "All good.", 1.0),
         ({"words": ["bad"]}, "So bad.", 0.0),
@@ -90,6 +99,9 @@ LEXICAL: Table = {
         ({}, "Dear Ann.\n\nP.S.", 0.0),
         ({}, "", 0.0),
         ({}, "No such thing, P.S. in the middle.", 0.0),
+        ({}, "Shoes matter. P.S. They must fit.", 1.0),
+        ({"marker": "P.P.S"}, "Stay home. P.P.S. Drink tea.", 1.0),
+        ({}, "I wrote a P.S. to it. The end.", 0.0),
     ],
     "forbidden_characters": [
         ({"characters": ";"}, "No such mark.", 1.0),
@@ -155,6 +167,8 @@ LEXICAL: Table = {
         ({}, "", 1.0),
     ],
     "quoted": [
+        ({"double": True}, "'So it is.'", 0.0),
+        ({"double": True}, '"So it is."', 1.0),
         ({}, '"All of it."', 1.0),
         ({}, "“All of it.”\n", 1.0),
         ({}, '"Half of it.', 0.5),

@@ -75,6 +75,8 @@ MARKUP: Table = {
         ({}, "", 0.0),
     ],
     "parts": [
+        ({"separator": "***", "alike": True}, "Yes.\n***\nYes.", 1.0),
+        ({"separator": "***", "count": 3, "alike": True}, "Yes.\n***\nYes.", 0.5),
         ({}, "one\n******\ntwo", 1.0),
         ({}, "one\n******\none", 0.0),
         ({}, "one", 0.0),

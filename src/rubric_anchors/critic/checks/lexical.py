@@ -1,5 +1,6 @@
 """Checks on given words and phrases. How they may be written: `rubric_anchors.critic.phrases`."""
 
+import re
 from collections import Counter
 from functools import cached_property
 from typing import Annotated, Literal
@@ -8,11 +9,11 @@ from pydantic import Field, field_validator
 
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Check, Finding
-from rubric_anchors.critic.checks.options import Amount, Listed, Place, falling, finding, number
+from rubric_anchors.critic.checks.options import Amount, Listed, Place, Ranged, falling, finding, number
 from rubric_anchors.critic.checks.registry import check
 from rubric_anchors.critic.fold import fold
 from rubric_anchors.critic.phrases import PhraseSet
-from rubric_anchors.critic.text import TextView
+from rubric_anchors.critic.text import Span, TextView
 
 Phrases = Annotated[tuple[str, ...], Field(min_length=1)]
 
@@ -58,6 +59,19 @@ class Avoids(Listed):
         rate = len(places) / answer.view.hundreds
         note = f"{len(places)} found, {number(rate)} in 100 words" if places else "none found"
         return finding(falling(rate, self.per), note, answer.view, places)
+
+
+@check("occurrences")
+class Occurrences(Listed, Ranged):
+    """1 where the number of times that the words or phrases stand in the answer, all together, lies in min..max.
+    Overlapping hits count once."""
+
+    unit = "found"
+
+    def decide(self, answer: Answer) -> Finding:
+        places = _places(self.entries, answer.view, True)
+        note = f"found {len(places)} times, wanted {self.wanted()}"
+        return finding(self.closeness(len(places)), note, answer.view, places)
 
 
 class _AtAnEnd(Check):
@@ -167,17 +181,22 @@ def _bare(view: TextView) -> str:
 
 @check("postscript")
 class Postscript(Check):
-    """1 where the last paragraphs or lines hold a postscript with words after its marker."""
+    """1 where the answer closes with a postscript: the marker at the start of a line or sentence, after other words and
+    with words of its own behind it."""
 
     marker: Annotated[str, Field(min_length=1)] = "P.S."
-    """How the postscript begins."""
+    """How the postscript begins; its case and the spaces in it make no difference."""
+
+    @cached_property
+    def _begins(self) -> re.Pattern[str]:
+        letters = r"\s*".join(re.escape(letter) for letter in self.marker if not letter.isspace())
+        return re.compile(rf"(?:(?<=\n)[ \t*_#>]*|(?<=[.!?…)\"”'’*]) [*_]*)({letters})", re.IGNORECASE)
 
     def decide(self, answer: Answer) -> Finding:
-        wanted = fold(self.marker).replace(" ", "")
         view = answer.view
-        for number_from_end, line in enumerate(reversed(view.lines)):
-            text = fold(view.slice(line).lstrip(" *_#>")).replace(" ", "")
-            if text.startswith(wanted) and number_from_end < len(view.lines) - 1:
-                words = view.words_in(view.paragraphs[0]._replace(start=line.start, end=line.end))
-                return finding(float(len(words) > 1), "a postscript", view, [("postscript", line.start, line.end)])
-        return finding(0.0, f"no line begins with {self.marker!r}")
+        for found in self._begins.finditer(view.norm):
+            start, end = found.start(1), len(view.norm.rstrip())
+            before, behind = view.words_in(Span(0, start)), view.words_in(Span(found.end(1), end))
+            if before and behind:
+                return finding(1.0, "a postscript", view, [("postscript", start, end)])
+        return finding(0.0, f"no line or sentence behind others begins with {self.marker!r} and goes on")

@@ -199,19 +199,22 @@ class Title(Check):
 
 @check("parts")
 class Parts(Check):
-    """1 where the separator cuts the answer into exactly `count` parts that differ; falls for each part too many or too
-    few."""
+    """1 where the separator cuts the answer into exactly `count` parts; falls for each part too many or too few. A part
+    holds a letter or digit; parts that say the same are one."""
 
     count: Annotated[int, Field(ge=2)] = 2
     """How many parts are wanted."""
     separator: Annotated[str, Field(min_length=1)] = "******"
     """What stands between the parts."""
+    alike: bool = False
+    """Whether parts that say the same count each."""
 
     def decide(self, answer: Answer) -> Finding:
         pieces = [" ".join(piece.split()) for piece in answer.view.norm.split(self.separator)]
-        different = len({piece for piece in pieces if any(map(str.isalnum, piece))})
-        value = 1.0 - abs(different - self.count) / (self.count - 1)
-        return finding(max(value, 0.0), f"{different} different parts, wanted {self.count}")
+        kept = [piece for piece in pieces if any(map(str.isalnum, piece))]
+        count = len(kept) if self.alike else len(set(kept))
+        value = 1.0 - abs(count - self.count) / (self.count - 1)
+        return finding(max(value, 0.0), f"{count}{'' if self.alike else ' different'} parts, wanted {self.count}")
 
 
 @check("is_json")
@@ -267,9 +270,14 @@ def _no_constant(name: str) -> NoReturn:
 class Quoted(Check):
     """1 where the whole answer stands in quotation marks; a half where only one end has its mark."""
 
+    double: bool = False
+    """Whether single marks, as in 'so', do not count."""
+
     def decide(self, answer: Answer) -> Finding:
         text = answer.view.norm.strip()
-        pairs = {'"': '"', "“": "”", "«": "»", "„": "“”", "「": "」", "『": "』", "'": "'", "‘": "’"}
+        pairs = {'"': '"', "“": "”", "«": "»", "„": "“”", "「": "」", "『": "』"}
+        if not self.double:
+            pairs |= {"'": "'", "‘": "’"}
         opened = len(text) > 1 and text[0] in pairs
         closed = len(text) > 1 and text[-1] in (pairs[text[0]] if opened else "".join(pairs.values()))
         return finding((opened + closed) / 2, f"{number(opened + closed)} of 2 quotation marks stand around it")
