@@ -4,8 +4,8 @@
 
 FOLDER holds `input_data.jsonl` (prompts with `instruction_id_list` and `kwargs`) and `example_en_responses.jsonl` (a
 response to each). The responses come without verdicts, so the other reader is here: a few lines a kind, written from
-the instruction's wording alone with the standard library, sharing no code with the checks. Where the two differ, the row is
-listed, to be read by a person; what came of reading them stands in docs/instructions.md. Writes
+the instruction's wording alone with the standard library, sharing no code with the checks. Where the two differ, the
+row is listed, to be read by a person; what came of that stands in docs/instructions.md. Writes
 benchmarks/results/ifeval.json.
 """
 

@@ -20,6 +20,7 @@ GROUPS: Final = {
     "lexical": "Words and phrases",
     "characters": "Characters",
     "markup": "Form",
+    "formats": "Data formats, tables, code",
     "prose": "Voice, tense, endings",
     "tone": "Tone",
     "repeating": "Repetition, copying, variety",

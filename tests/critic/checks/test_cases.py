@@ -2,6 +2,7 @@
 
 import pytest
 from tests.critic.checks.cases_counts import COUNTS
+from tests.critic.checks.cases_formats import FORMATS
 from tests.critic.checks.cases_lexical import LEXICAL
 from tests.critic.checks.cases_markup import MARKUP
 from tests.critic.checks.cases_style import STYLE
@@ -10,7 +11,7 @@ from tests.critic.checks.table import Case, Table, decide
 import rubric_anchors.critic.build  # noqa: F401  # importing it registers every check
 from rubric_anchors.critic.checks.registry import check_registry
 
-TABLE: Table = {**COUNTS, **LEXICAL, **MARKUP, **STYLE}
+TABLE: Table = {**COUNTS, **FORMATS, **LEXICAL, **MARKUP, **STYLE}
 CASES = [pytest.param(name, case, id=f"{name}-{at}") for name, cases in TABLE.items() for at, case in enumerate(cases)]
 NEED_A_MODEL = {"relevance", "fluency"}
 

@@ -4,6 +4,7 @@ options."""
 from rubric_anchors.critic.checks import (
     characters,
     counts,
+    formats,
     languages,
     lexical,
     markup,
@@ -12,4 +13,4 @@ from rubric_anchors.critic.checks import (
     tone,
 )
 
-__all__ = ["characters", "counts", "languages", "lexical", "markup", "prose", "repeating", "tone"]
+__all__ = ["characters", "counts", "formats", "languages", "lexical", "markup", "prose", "repeating", "tone"]
