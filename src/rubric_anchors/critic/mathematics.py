@@ -51,7 +51,9 @@ def plain_text(text: str) -> str:
     """`text` without LaTeX's wrapping of words, spaces, dollar signs and case."""
     bare = re.sub(r"\\(?:text|mathrm|mbox|textbf|mathbf|operatorname)\s*\{([^{}]*)\}", r"\1", text)
     bare = re.sub(r"\\left|\\right|\\[,!;: ]|\\dfrac|\\tfrac", lambda m: r"\frac" if "frac" in m[0] else "", bare)
-    return re.sub(r"\s+", "", bare).strip("$").rstrip(".").casefold()
+    bare = re.sub(r"\s+", "", bare).strip("$").rstrip(".")
+    # `X` and `x` are two variables; `East` and `east` are one word.
+    return bare.casefold() if len(bare) > 1 and bare.isalpha() else bare
 
 
 class _Worker:
@@ -134,6 +136,8 @@ def compare(reference: str, answer: str, seconds: float, digits: int) -> Compare
 
     Raises SetupError where math-verify is not installed, CriticError where its process cannot be started.
     """
+    # Signs that begin and end formulas would let one answer hold several.
+    reference, answer = (re.sub(r"(?<!\\)\$", " ", text).strip() for text in (reference, answer))
     if plain_text(reference) == plain_text(answer) != "":
         return Compared("equal", True)
     mine, theirs = plain_number(reference), plain_number(answer)

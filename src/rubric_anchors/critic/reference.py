@@ -18,11 +18,15 @@ OWN: Final = "rubric_anchors."
 GROUPS: Final = {
     "counts": "Counts",
     "lexical": "Words and phrases",
+    "placing": "Order, position, patterns",
     "characters": "Characters",
     "markup": "Form",
     "formats": "Data formats, tables, code",
     "prose": "Voice, tense, endings",
     "tone": "Tone",
+    "verified": "Answers that can be verified",
+    "programs": "Programs against tests",
+    "likeness": "Beside other texts",
     "repeating": "Repetition, copying, variety",
     "languages": "Script and language",
 }

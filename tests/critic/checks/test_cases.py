@@ -4,16 +4,20 @@ import pytest
 from tests.critic.checks.cases_counts import COUNTS
 from tests.critic.checks.cases_formats import FORMATS
 from tests.critic.checks.cases_lexical import LEXICAL
+from tests.critic.checks.cases_likeness import LIKENESS
 from tests.critic.checks.cases_markup import MARKUP
+from tests.critic.checks.cases_placing import PLACING
 from tests.critic.checks.cases_style import STYLE
+from tests.critic.checks.cases_verified import VERIFIED
 from tests.critic.checks.table import Case, Table, decide
 
 import rubric_anchors.critic.build  # noqa: F401  # importing it registers every check
 from rubric_anchors.critic.checks.registry import check_registry
 
-TABLE: Table = {**COUNTS, **FORMATS, **LEXICAL, **MARKUP, **STYLE}
+TABLE: Table = {**COUNTS, **FORMATS, **LEXICAL, **LIKENESS, **MARKUP, **PLACING, **STYLE, **VERIFIED}
 CASES = [pytest.param(name, case, id=f"{name}-{at}") for name, cases in TABLE.items() for at, case in enumerate(cases)]
-NEED_A_MODEL = {"relevance", "fluency"}
+NEED_MORE = {"relevance", "fluency", "similar_to_reference"}
+"""A model or a reference: tested by themselves."""
 
 
 @pytest.mark.parametrize(("name", "case"), CASES)
@@ -24,7 +28,7 @@ def test_a_check_gives_what_its_table_says(name: str, case: Case) -> None:
 
 
 def test_every_check_has_at_least_six_cases() -> None:
-    thin = [name for name in check_registry if name not in NEED_A_MODEL and len(TABLE.get(name, ())) < 6]
+    thin = [name for name in check_registry if name not in NEED_MORE and len(TABLE.get(name, ())) < 6]
     assert thin == []
 
 

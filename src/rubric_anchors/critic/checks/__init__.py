@@ -7,10 +7,14 @@ from rubric_anchors.critic.checks import (
     formats,
     languages,
     lexical,
+    likeness,
     markup,
+    placing,
+    programs,
     prose,
     repeating,
     tone,
+    verified,
 )
 
-__all__ = ["characters", "counts", "formats", "languages", "lexical", "markup", "prose", "repeating", "tone"]
+__all__ = ["characters", "counts", "formats", "languages", "lexical", "likeness", "markup", "placing", "programs", "prose", "repeating", "tone", "verified"]
