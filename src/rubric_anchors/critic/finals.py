@@ -1,6 +1,7 @@
 """The final answer in a text: where it stands and what it is. Linear time on any text."""
 
 import re
+from collections import deque
 from typing import Final, Literal, NamedTuple
 
 From = Literal["auto", "boxed", "hashes", "says", "last", "whole"]
@@ -8,14 +9,14 @@ From = Literal["auto", "boxed", "hashes", "says", "last", "whole"]
 _HASHES = re.compile(r"####[ \t]*+([^\n]*+)")
 _SAYS = re.compile(
     r"\b(?:final answer|correct answer|right answer|answer|correct option|correct choice|답|정답|答案)"
-    r"[ \t]*+(?:\*\*)?(?:is|are|=|:|：|은|는|是|为)[ \t]*+:?[ \t]*+(?:\*\*)?([^\n]*+)",
+    r"[ \t]*+(?:\*\*)?(?:is|are|=|:|：|은|는|是|为)[ \t]*+:?[ \t]*+(?:\*\*)?(?=([^\n]{0,400}+))",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(
     r"(?<![\w.,])[-−+]?(?:\\?[$€£¥])?\d++(?:,\d{3}(?!\d))*+(?:\.\d++)?+(?:/\d++(?![\w/]))?+(?:\s?\\?%)?"
 )
 LONGEST: Final = 400
-"""Characters of a line that `says` and `hashes` look at."""
+"""Characters of a line that `hashes` looks at; `says` looks at as many."""
 
 
 class Found(NamedTuple):
@@ -73,21 +74,22 @@ def _hashes(text: str) -> Found | None:
     return _cut(text, found.start(1), min(found.end(1), found.start(1) + LONGEST), "hashes") if found else None
 
 
+def _last_of(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    found = deque(pattern.finditer(text), maxlen=1)
+    return found[0] if found else None
+
+
 def _says(text: str) -> Found | None:
-    last = None
-    for last in _SAYS.finditer(text):
-        pass
+    last = _last_of(_SAYS, text)
     if last is None:
         return None
-    start, end = last.start(1), min(last.end(1), last.start(1) + LONGEST)
+    start, end = last.span(1)
     sentence = re.compile(r"[.!?。](?:\s|$)").search(text, start, end)
     return _cut(text, start, sentence.start() if sentence else end, "says")
 
 
 def _last(text: str) -> Found | None:
-    last = None
-    for last in _NUMBER.finditer(text):
-        pass
+    last = _last_of(_NUMBER, text)
     return _cut(text, last.start(), last.end(), "last") if last else None
 
 

@@ -23,6 +23,8 @@ GROUPS: Final = {
     "markup": "Form",
     "formats": "Data formats, tables, code",
     "prose": "Voice, tense, endings",
+    "reading": "How it reads",
+    "figures": "Numbers, dates, sums",
     "tone": "Tone",
     "verified": "Answers that can be verified",
     "programs": "Programs against tests",

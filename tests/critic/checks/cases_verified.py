@@ -1,9 +1,12 @@
 """Cases of the checks on answers that are right or wrong: (options, answer, value)."""
 
+from typing import Final
+
+from pydantic import JsonValue
 from tests.critic.checks.table import Table
 
-SQUARE = {"tests": ["assert square(3) == 9", "assert square(-2) == 4"]}
-ECHO = {"tests": [{"input": "4\n", "output": "8\n"}, {"input": "5\n", "output": "10\n"}]}
+SQUARE: Final[dict[str, JsonValue]] = {"tests": ["assert square(3) == 9", "assert square(-2) == 4"]}
+ECHO: Final[dict[str, JsonValue]] = {"tests": [{"input": "4\n", "output": "8\n"}, {"input": "5\n", "output": "10\n"}]}
 
 VERIFIED: Table = {
     "math_answer": [
@@ -86,11 +89,18 @@ VERIFIED: Table = {
         (ECHO, "```python\nprint(int(input()) * 2)\n```", 1.0),
         (ECHO, "```python\nprint(8)\n```", 0.5),
         (
-            {"tests": "def check(candidate):\n    assert candidate(2) == 4\n    assert candidate(3) == 9", "entry_point": "f"},
+            {
+                "tests": "def check(candidate):\n    assert candidate(2) == 4\n    assert candidate(3) == 9",
+                "entry_point": "f",
+            },
             "```python\ndef f(n): return n * n\n```",
             1.0,
         ),
-        ({"tests": '{"inputs": [[1, 2]], "outputs": [3], "fn_name": "sum"}'}, "```\ndef sum(a, b): return a + b\n```", 1.0),
+        (
+            {"tests": '{"inputs": [[1, 2]], "outputs": [3], "fn_name": "sum"}'},
+            "```\ndef sum(a, b): return a + b\n```",
+            1.0,
+        ),
         (SQUARE, "", 0.0),
     ],
 }

@@ -2,6 +2,7 @@
 
 import pytest
 from tests.critic.checks.cases_counts import COUNTS
+from tests.critic.checks.cases_figures import FIGURES
 from tests.critic.checks.cases_formats import FORMATS
 from tests.critic.checks.cases_lexical import LEXICAL
 from tests.critic.checks.cases_likeness import LIKENESS
@@ -14,7 +15,7 @@ from tests.critic.checks.table import Case, Table, decide
 import rubric_anchors.critic.build  # noqa: F401  # importing it registers every check
 from rubric_anchors.critic.checks.registry import check_registry
 
-TABLE: Table = {**COUNTS, **FORMATS, **LEXICAL, **LIKENESS, **MARKUP, **PLACING, **STYLE, **VERIFIED}
+TABLE: Table = {**COUNTS, **FIGURES, **FORMATS, **LEXICAL, **LIKENESS, **MARKUP, **PLACING, **STYLE, **VERIFIED}
 CASES = [pytest.param(name, case, id=f"{name}-{at}") for name, cases in TABLE.items() for at, case in enumerate(cases)]
 NEED_MORE = {"relevance", "fluency", "similar_to_reference"}
 """A model or a reference: tested by themselves."""

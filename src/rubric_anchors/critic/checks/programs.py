@@ -86,7 +86,9 @@ def _from_json(content: JsonValue) -> Tests:
         raise ValueError("no tests")
     if "test_list" in content:
         imports = "\n".join(str(line) for line in _list(content.get("test_imports", [])))
-        return Tests(asserts=(imports, *(str(line) for line in _list(content["test_list"]))))
+        entry = content.get("entry_point")
+        lines = (str(line) for line in _list(content["test_list"]))
+        return Tests(asserts=(imports, *lines), entry=str(entry) if entry else None)
     if "test" in content:
         return Tests(asserts=(str(content["test"]),), entry=str(content["entry_point"]))
     inputs, outputs = _list(content["inputs"]), _list(content["outputs"])
@@ -119,18 +121,19 @@ def _printed(text: str) -> list[str]:
 class CodeTests(Check):
     """The Python program in the answer passes unit tests; the value is the share of tests that it passes.
 
-    The program runs in a process of its own, with no network, no sight of other processes or of this machine's files but
-    Python's own, and limits on time, memory, processes, output and what it may write. The tests run in another process:
-    they call the program's functions over a channel and get plain data back, so that neither expected values nor verdicts
-    are ever where the program could reach them. Objects that are no plain data (functions, instances of the program's
-    classes) do not cross: a test that needs one is not passed.
+    The program runs in a process of its own, with no network, no sight of other processes or of this machine's files
+    but Python's own, and limits on time, memory, processes, output and what it may write. The tests run in another
+    process: they call the program's functions over a channel and get plain data back, so that neither expected values
+    nor verdicts are ever where the program could reach them. Objects that are no plain data (functions, instances of
+    the program's classes) do not cross: a test that needs one is not passed.
 
     A program that hangs, dies or is killed passes no test from there on. The program has the standard library only.
     """
 
     tests: tuple[str | Pair, ...] | str | None = None
-    """Assertions as Python text, or `{input, output}` pairs for a script. Left out: the row's `reference`, as Python text
-    or JSON (a list of either, `{test_list, test_imports}`, `{test, entry_point}`, `{inputs, outputs, fn_name}`)."""
+    """Assertions as Python text, or `{input, output}` pairs for a script. Left out: the row's `reference`, as Python
+    text or JSON (a list of either, `{test_list, test_imports}`, `{test, entry_point}`, `{inputs, outputs,
+    fn_name}`)."""
     entry_point: str | None = None
     """The function that the tests call, where they call it `candidate` or its name is one of Python's own."""
     take: Literal["first", "last", "all"] = "last"
@@ -143,8 +146,9 @@ class CodeTests(Check):
     """`strict`: where the machine cannot keep a program in, work stops and says so. `accept_weaker`: it then runs with
     limits on time, memory and files only, and can read, write and connect as this process can. Only for programs that
     you would run yourself."""
-    seconds: Annotated[float, Field(gt=0.0, le=600.0)] = 10.0
-    """Seconds for all assertions together, or for each input."""
+    seconds: Annotated[float, Field(gt=0.0, le=600.0)] = 5.0
+    """CPU seconds for all assertions together, or for each input; it is ended after twice as long and two seconds more
+    by the clock."""
     memory_mb: Annotated[int, Field(ge=64, le=65536)] = 512
     """Memory of each of its processes, in MiB."""
     processes: Annotated[int, Field(ge=1, le=256)] = 4
@@ -228,7 +232,7 @@ def _script(program: str, pair: Pair, limits: Limits, isolation: Isolation) -> s
     """Why the program does not print what it has to; empty where it does."""
     ended = run_script(program, pair.input, limits=limits, isolation=isolation)
     if ended.reason != "ended":
-        return {"time": f"not done within {limits.seconds:g} s"}.get(ended.reason, "it printed too much")
+        return {"time": f"not done within {limits.wall_seconds:g} s"}.get(ended.reason, "it printed too much")
     if _printed(ended.output.decode("utf-8", "replace")) == _printed(pair.output):
         return ""
     said = ended.errors.decode("utf-8", "replace").strip().splitlines()

@@ -57,13 +57,13 @@ class MathAnswer(Verified):
     """The final answer equals the right one as mathematics: numbers, expressions, sets, intervals, tuples, matrices.
 
     `1/2`, `0.5` and `\\frac{1}{2}` are one answer, and so are `x + 1` and `1 + x`, `{1, 2}` and `{2, 1}`, `12` and
-    `$12.00`, `50%` and `0.5`. Units are passed over, not converted: `5` and `5 cm` are one answer, and so are `5 cm` and
-    `5 m`. An answer that states several has stated the last. A reference may be the whole worked solution: its own final
-    answer is taken.
+    `$12.00`, `50%` and `0.5`. Units are passed over, not converted: `5` and `5 cm` are one answer, and so are `5 cm`
+    and `5 m`. An answer that states several has stated the last. A reference may be the whole worked solution: its own
+    final answer is taken.
 
-    Compared by math-verify in a process that is ended when it has computed for `seconds`: an answer that cannot be decided
-    by then has value 0, so that no answer gains by being hard to check. Where the reference itself takes that long, the
-    criterion is left unjudged, since that says nothing of the answer.
+    Compared by math-verify in a process that is ended when it has computed for `seconds`: an answer that cannot be
+    decided by then has value 0, so that no answer gains by being hard to check. Where the reference itself takes that
+    long, the criterion is left unjudged, since that says nothing of the answer.
     """
 
     needs = ("verify",)
@@ -107,14 +107,14 @@ def _reference(given: str) -> str:
 class ChoiceAnswer(Verified):
     """The answer chooses the right option of a multiple choice.
 
-    The choice is the letter in `\\boxed{}`, after `####` or after "the answer is"; a letter that opens the answer (`B.`,
-    `(b)`); the last capital letter that stands alone in parentheses or at the end; or, with `choices`, an option's text said
-    alone. A text that chooses several has chosen the last; letters beyond the options are no choice.
+    The choice is the letter in `\\boxed{}`, after `####` or after "the answer is"; a letter that opens the answer
+    (`B.`, `(b)`); the last capital letter that stands alone in parentheses or at the end; or, with `choices`, an
+    option's text said alone. A text that chooses several has chosen the last; letters beyond the options are no choice.
     """
 
     choices: tuple[str, ...] = ()
-    """The options' texts, in order: then `answer` may be a letter, a text or a number from 0, and an answer may give the
-    text."""
+    """The options' texts, in order: then `answer` may be a letter, a text or a number from 0, and an answer may give
+    the text."""
     letters: Annotated[int, Field(ge=2, le=26)] = 5
     """How many options there are, where `choices` is left out."""
 
@@ -140,7 +140,9 @@ class ChoiceAnswer(Verified):
             return texts.index(said)
         if bare.isascii() and bare.isdigit() and int(bare[:4]) < count:
             return int(bare[:4])
-        raise DataError(f"the right choice {given[:40]!r} is no letter from A to {chr(64 + count)} and no option's text")
+        raise DataError(
+            f"the right choice {given[:40]!r} is no letter from A to {chr(64 + count)} and no option's text"
+        )
 
     def _chosen(self, view: TextView, count: int) -> tuple[int, Found] | None:
         text = view.norm
@@ -212,6 +214,7 @@ class ExactAnswer(Verified):
         if number is not None:
             return (number,)
         kept = TextView(text)
-        words = [plain_number(word) or word for word in kept.folded if word not in ARTICLES]
+        parts = [part for word in kept.folded for part in re.split(r"[-‐‑_]", word)]
+        words = [str(plain_number(part) or part) for part in parts if part and part not in ARTICLES]
         # Where nothing but marks or articles is left, they are the answer.
         return tuple(words) if words else (fold(text),)

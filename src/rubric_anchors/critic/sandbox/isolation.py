@@ -42,7 +42,8 @@ class Limits(Frozen):
     """What a program may use."""
 
     seconds: Annotated[float, Field(gt=0.0, le=600.0)] = 5.0
-    """Wall time of one program with all that it is asked, in seconds; CPU time has the same bound."""
+    """CPU time of each of its processes, in seconds. Wall time has a bound of its own, so that a busy machine does not
+    fail a program that would have been done."""
     memory_mb: Annotated[int, Field(ge=64, le=65536)] = 512
     """Address space of each of its processes, in MiB."""
     processes: Annotated[int, Field(ge=1, le=256)] = 4
@@ -51,6 +52,11 @@ class Limits(Frozen):
     """What it may write to its scratch folder, in MiB."""
     output_mb: Annotated[int, Field(ge=1, le=64)] = 1
     """What it may print or return, in MiB; more ends it."""
+
+    @property
+    def wall_seconds(self) -> float:
+        """When a program is ended whatever it has computed."""
+        return 2.0 * self.seconds + 2.0
 
     def to_stage(self) -> dict[str, int]:
         """As `stage.py` takes them: whole seconds and bytes."""
@@ -97,8 +103,8 @@ def command(
     if kind != "bubblewrap":
         return [*stage, json.dumps(setup)]
     # Inside, the limits are set by the same script, which has to be seen there.
-    words = [_bubblewrap() or "bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--clearenv"]
-    words += ["--cap-drop", "ALL", "--uid", "1000", "--gid", "1000"]
+    words = [_bubblewrap() or "bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent"]
+    words += ["--new-session", "--clearenv", "--cap-drop", "ALL", "--uid", "1000", "--gid", "1000"]
     for place in binds():
         words += ["--symlink", os.readlink(place), place] if os.path.islink(place) else ["--ro-bind", place, place]
     words += ["--ro-bind", str(STAGE), "/stage.py", "--proc", "/proc", "--dev", "/dev"]
@@ -123,7 +129,9 @@ def works(kind: Isolation) -> str:
         return "the program bwrap is not installed"
     words = command(kind, [interpreter(), "-I", "-c", PROBE], Limits(), "/tmp", [])  # noqa: S108
     try:
-        done = subprocess.run(words, capture_output=True, timeout=60, check=False, env={}, cwd=tempfile.gettempdir())
+        done = subprocess.run(  # noqa: S603  # our own words and probe
+            words, capture_output=True, timeout=60, check=False, env={}, cwd=tempfile.gettempdir()
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     if done.stdout.strip() == b"kept in":

@@ -17,7 +17,10 @@ def reply_to(space: dict[str, Any], message: dict[str, Any]) -> dict[str, Any]:
     named = {name: decode(item) for name, item in message["named"].items()}
     try:
         result = space[message["call"]](*arguments, **named)
-        return {"value": Encoder().encode(result), "args": [Encoder().encode(item) for item in arguments]}
+        return {
+            "value": Encoder(things=True).encode(result),
+            "args": [Encoder(things=True).encode(item) for item in arguments],
+        }
     except BaseException as error:  # noqa: BLE001  # whatever a program raises is its answer to the call
         return {"raised": type(error).__name__, "said": str(error)[:200]}
 

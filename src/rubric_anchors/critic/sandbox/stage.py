@@ -2,9 +2,10 @@
 
     python -I -S stage.py '{"kind": "namespaces", "limits": {...}, "binds": [...], "command": [...]}'
 
-Outer process (A) makes the namespaces and waits; its child (B) is process 1 of the new process namespace, builds the file
-system, gives up every right and waits for the program (C). When A is killed the kernel kills B, and with B everything
-in the namespace, daemons too. With kind `limits` only the limits are set, and the command takes this process's place.
+Outer process (A) makes the namespaces and waits; its child (B) is process 1 of the new process namespace, builds the
+file system, gives up every right and waits for the program (C). When A is killed the kernel kills B, and with B
+everything in the namespace, daemons too. With kind `limits` only the limits are set, and the command takes this
+process's place.
 """
 
 import ctypes
@@ -60,7 +61,8 @@ def new_user(uid: int, gid: int) -> None:
 
 def build_root(binds: list[str], scratch_bytes: int) -> None:
     """A file system of the interpreter and the system's libraries, read only, with an empty scratch at /tmp."""
-    root = "/tmp"  # noqa: S108  # any folder that is everywhere: only this mount namespace sees what is put on it
+    # Any folder that is everywhere: only this mount namespace sees what is put on it.
+    root = "/tmp"  # noqa: S108
     mount("none", "/", flags=REC | PRIVATE)
     # The sources are opened first: what is mounted over `root` may hide them.
     links = {path: os.readlink(path) for path in binds if os.path.islink(path)}
@@ -84,7 +86,8 @@ def build_root(binds: list[str], scratch_bytes: int) -> None:
         mount(f"/proc/self/fd/{handle}", f"{root}/dev/{name}", flags=BIND)
     for name in ("proc", "tmp", "old"):
         os.mkdir(f"{root}/{name}")
-    mount("tmpfs", f"{root}/tmp", "tmpfs", NOSUID | NODEV, f"size={scratch_bytes},nr_inodes=4096,mode=1777")
+    scratch = f"size={scratch_bytes},nr_inodes=4096,mode=1777"
+    mount("tmpfs", f"{root}/tmp", "tmpfs", NOSUID | NODEV, scratch)  # noqa: S108
     mount("proc", f"{root}/proc", "proc", NOSUID | NODEV)
     for handle in (*opened.values(), *devices.values()):
         os.close(handle)

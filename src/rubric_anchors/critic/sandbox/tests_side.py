@@ -6,6 +6,7 @@ share a process with the program.
 
 import ast
 import builtins
+import importlib
 import json
 import os
 import socket
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Far:
-    """A function of the program, called over the channel. Lists, sets and dicts given to it change as it changed them."""
+    """A function of the program, called over the channel. Lists, sets and dicts given to it change as in its hands."""
 
     def __init__(self, name: str, channel: socket.socket, most: int) -> None:
         self._name, self._channel, self._most = name, channel, most
@@ -31,7 +32,8 @@ class Far:
         if "raised" in reply:
             kind = getattr(builtins, str(reply["raised"]), None)
             ordinary = isinstance(kind, type) and issubclass(kind, Exception)
-            raise (kind if ordinary else RuntimeError)(f"{reply['raised']}: {reply.get('said', '')}")
+            raised: Any = kind if ordinary else RuntimeError
+            raise raised(f"{reply['raised']}: {reply.get('said', '')}")
         for mine, theirs, after in zip(arguments, args, reply["args"], strict=True):
             if theirs != after:
                 changed(mine, decode(after))
@@ -155,6 +157,9 @@ def main() -> None:
     wanted = {name for name in names if not hasattr(builtins, name)} | ({entry} if entry else set())
     space: dict[str, Any] = {"__name__": "tests", "__judge__": Judge}
     space |= {name: Far(name, channel, most) for name in wanted & set(first["names"])}
+    # Tests written to run in one module with the program lean on its imports.
+    modules = (wanted - space.keys()) & sys.stdlib_module_names
+    space |= {name: importlib.import_module(name) for name in sorted(modules)}
     trouble = ""
     for code in codes:
         try:

@@ -71,7 +71,7 @@ def run_tests(source: str, tests: Sequence[str], *, entry: str | None, limits: L
         ours.close()
         # The tests' side hands the program on: it is text to it, and nobody here waits for a reader.
         job = json.dumps({"tests": list(tests), "entry": entry, "source": source}).encode("ascii")
-        ended = _collect(judge, job, limits.seconds, most)
+        ended = _collect(judge, job, limits.wall_seconds, most)
         ended_program = _errors(program) if not ended.output else b""
     lines = [json.loads(line) for line in ended.output.splitlines()] if ended.output else []
     told: dict[str, object] = {key: value for line in lines for key, value in line.items()}
@@ -88,7 +88,7 @@ def run_tests(source: str, tests: Sequence[str], *, entry: str | None, limits: L
         return Trial(tuple(bool(good) for good in passed), said)
     if "program" in told:
         return _failed(count, f"the program did not start: {told['program']}")
-    over = f"not done within {limits.seconds:g} s" if ended.reason == "time" else "the program ended itself"
+    over = f"not done within {limits.wall_seconds:g} s" if ended.reason == "time" else "the program ended itself"
     return _failed(count, over)
 
 
@@ -101,7 +101,7 @@ def run_script(source: str, given: str, *, limits: Limits, isolation: Isolation)
         channels = (file.fileno(),)
         process = _spawn(command(isolation, words, limits, folder, channels), folder, channels)
         try:
-            ended = _collect(process, given.encode("utf-8", "replace"), limits.seconds, limits.output_mb * MEBI)
+            ended = _collect(process, given.encode("utf-8", "replace"), limits.wall_seconds, limits.output_mb * MEBI)
         finally:
             _end(process)
     if process.returncode == FAILED and not ended.output and ended.errors.startswith(TROUBLE):
@@ -184,8 +184,7 @@ def _collect(process: subprocess.Popen[bytes], given: bytes, seconds: float, mos
                 reason = "time" if left <= 0 else "output"
                 break
             for key, _ in selector.select(min(left, 0.5)):
-                stream = key.fileobj
-                if stream is process.stdin:
+                if key.fileobj is process.stdin:
                     try:
                         sent += os.write(key.fd, given[sent : sent + 65536])
                         over = sent >= len(given)
@@ -194,13 +193,13 @@ def _collect(process: subprocess.Popen[bytes], given: bytes, seconds: float, mos
                 else:
                     part = os.read(key.fd, 65536)
                     over = not part
-                    if stream is process.stdout:
+                    if key.fileobj is process.stdout:
                         output += part
                     elif len(errors) < 4096:
                         errors += part
                 if over:
-                    selector.unregister(stream)
-                    if stream is process.stdin and process.stdin is not None:
+                    selector.unregister(key.fileobj)
+                    if key.fileobj is process.stdin and process.stdin is not None:
                         with contextlib.suppress(OSError):
                             process.stdin.close()
     return Ended(bytes(output), reason, bytes(errors))

@@ -7,24 +7,38 @@ everything, cannot get to where verdicts are made.
 import json
 import socket
 from collections import deque
+from collections.abc import ItemsView, KeysView, ValuesView
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
 from typing import Any
 
 MOST_ITEMS = 200_000
-ITERATORS = (type(iter([])), type(_ for _ in ()), map, filter, zip, enumerate, reversed)
+KINDS: tuple[Any, ...] = (list, tuple, set, frozenset, deque)
+ITERATORS: tuple[Any, ...] = (type(iter([0])), type(_ for _ in (0,)), map, filter, zip, enumerate, reversed)
 
 
 class CannotCross(Exception):
     """A value that is no plain data, or too much of it."""
 
 
+class Thing:
+    """Stands for an object that is no plain data: true or false as that was, and equal to itself alone."""
+
+    def __init__(self, truth: bool) -> None:
+        self._truth = truth is True
+
+    def __bool__(self) -> bool:
+        return self._truth
+
+
 class Encoder:
     """Values to JSON-able lists, `[kind, content]`, at most MOST_ITEMS in all."""
 
-    def __init__(self) -> None:
+    def __init__(self, things: bool = False) -> None:
         self.left = MOST_ITEMS
+        self.things = things
+        """Whether what is no plain data is sent as a bare `Thing`."""
 
     def encode(self, value: Any) -> Any:
         self.left -= 1
@@ -44,17 +58,19 @@ class Encoder:
             return ["bytes", bytes(value).hex()]
         if isinstance(value, Fraction | Decimal):
             return [type(value).__name__, str(value)]
-        for kind in (list, tuple, set, frozenset, deque):
+        for kind in KINDS:
             if isinstance(value, kind):
                 return [kind.__name__, [self.encode(item) for item in kind.__iter__(value)]]
         if isinstance(value, dict):
             return ["dict", [[self.encode(key), self.encode(item)] for key, item in dict.items(value)]]
         if isinstance(value, range):
             return ["range", [hex(part) for part in (value.start, value.stop, value.step)]]
-        if isinstance(value, type({}.keys()) | type({}.values()) | type({}.items())):
+        if isinstance(value, KeysView | ValuesView | ItemsView):
             return ["list", [self.encode(item) for item in value]]
         if isinstance(value, ITERATORS):
             return ["iterator", [self.encode(item) for item in islice(value, self.left + 1)]]
+        if self.things:
+            return ["thing", bool(value)]
         raise CannotCross(f"an object of type {type(value).__name__} is no plain data")
 
 
@@ -82,8 +98,9 @@ def decode(value: Any) -> Any:
             return range(*(int(part, 16) for part in content))
         case "iterator":
             return iter([decode(item) for item in content])
-    kinds: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset, "deque": deque}
-    return kinds[kind](decode(item) for item in content)
+        case "thing":
+            return Thing(content)
+    return {kind.__name__: kind for kind in KINDS}[kind](decode(item) for item in content)
 
 
 def send(channel: socket.socket, message: Any, most: int) -> None:
