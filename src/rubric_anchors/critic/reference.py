@@ -177,6 +177,8 @@ def _taken(schema: dict[str, JsonValue]) -> str:
         return ", ".join(f"`{word}`" for word in words)
     if "const" in schema:
         return f"`{schema['const']}`"
+    if "$ref" in schema or schema.get("type") == "object":
+        return "mapping"
     if schema.get("type") == "array":
         items = schema.get("items")
         inner = _taken(items) if isinstance(items, dict) else "value"
