@@ -23,7 +23,7 @@ export OMP_WAIT_POLICY := passive
 export TOKENIZERS_PARALLELISM := false
 export HF_HUB_OFFLINE := 1
 
-.PHONY: help demo test test-all lint format setup lock bench-aggregate bench-selection clean
+.PHONY: help demo test test-all lint format setup lock bench-aggregate bench-checks bench-selection bench-verify clean
 .DELETE_ON_ERROR:
 
 help:
@@ -32,6 +32,8 @@ help:
 	@echo 'make test-all         the slow tests, which make test leaves out'
 	@echo 'make lint             ruff, mypy and import-linter alone;  make format  lets ruff rewrite'
 	@echo 'make bench-aggregate  time the aggregation of a million scorecards'
+	@echo 'make bench-checks     time ten checks over 100,000 answers'
+	@echo 'make bench-verify     verifiable answers on DATA, a folder with gsm8k, math_sets and code_sets (five minutes)'
 	@echo 'make bench-selection  train on the band and on all prompts, three seeds each (half an hour)'
 	@echo 'make setup            only what the others need;  make clean  removes it again'
 	@echo 'make lock             pin the dependencies anew after a change in pyproject.toml'
@@ -58,6 +60,12 @@ format: setup
 
 bench-selection: setup
 	@$(BIN)/python benchmarks/selection.py
+
+bench-checks: setup
+	@$(BIN)/python benchmarks/checks.py
+
+bench-verify: setup
+	@$(BIN)/python benchmarks/verify.py $(DATA)
 
 bench-aggregate: setup
 	@$(BIN)/python benchmarks/aggregate.py

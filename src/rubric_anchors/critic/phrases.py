@@ -35,6 +35,12 @@ _PARTICLES: Final = frozenset(
 _PARTICLE_LENGTHS: Final = tuple(sorted({len(particle) for particle in _PARTICLES}))
 
 
+_Entry = tuple[list[int], dict[str, list[int]]]
+"""Phrases that need a look at once, and those that only a certain second atom makes worth one."""
+MEMORY: Final = 50_000
+"""Atoms of which a set remembers what it has under them."""
+
+
 class Hit(NamedTuple):
     """Entry `phrase` (its index) stands at characters start..end of the view's normal text."""
 
@@ -82,12 +88,13 @@ class PhraseSet:
         if any(not entry.strip() for entry in entries):
             raise ValueError("an empty word or phrase matches everything: remove it")
         self._phrases = [_Phrase.read(entry) for entry in entries]
+        self._asked: dict[str, Sequence[_Entry]] = {}
 
     @cached_property
-    def _index(self) -> dict[str, tuple[list[int], dict[str, list[int]]]]:
+    def _index(self) -> dict[str, _Entry]:
         """Phrases by their first atom (those with a free ending under the atom and `*`): those that need a look at
         once, and those that only a certain second atom makes worth one. Many lists begin half their phrases alike."""
-        table: dict[str, tuple[list[int], dict[str, list[int]]]] = {}
+        table: dict[str, _Entry] = {}
         for index, phrase in enumerate(self._phrases):
             if phrase.atoms:
                 at_once, by_second = table.setdefault(phrase.atoms[0] + "*" * phrase.endings[0], ([], {}))
@@ -128,17 +135,25 @@ class PhraseSet:
         for index, phrase in enumerate(self._phrases):
             if not phrase.atoms:
                 yield from _literal(index, phrase, view.norm)
-        table = self._index
-        if not table:
+        if not self._index:
             return
-        folded = view.atoms.folded
-        for at, (atom, second) in enumerate(zip(folded, [*folded[1:], ""], strict=False)):
-            for key in self._keys(atom):
-                if (entry := table.get(key)) is None:
-                    continue
-                for candidate in (*entry[0], *entry[1].get(second, ())):
-                    if (place := _match(self._phrases[candidate], view, at)) is not None:
-                        yield Hit(candidate, *place)
+        folded, asked = [*view.atoms.folded, ""], self._asked
+        for atom, places in view.atom_places.items():
+            # Asked of every different word of every answer: most have nothing, and are known to.
+            entries = asked.get(atom)
+            for at_once, by_second in self._entries(atom) if entries is None else entries:
+                for at in places:
+                    for candidate in (*at_once, *by_second.get(folded[at + 1], ())):
+                        if (place := _match(self._phrases[candidate], view, at)) is not None:
+                            yield Hit(candidate, *place)
+
+    def _entries(self, atom: str) -> Sequence[_Entry]:
+        """What stands in the index under an atom, remembered for the next answer."""
+        known = tuple(self._index[key] for key in self._keys(atom) if key in self._index)
+        if len(self._asked) >= MEMORY:
+            self._asked.clear()
+        self._asked[atom] = known
+        return known
 
     def _keys(self, atom: str) -> Sequence[str]:
         """Under which an atom's phrases stand in the index."""

@@ -12,7 +12,7 @@ by runs between spaces.
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
@@ -82,14 +82,21 @@ class TextView:
     @cached_property
     def folded(self) -> list[str]:
         """The words as they are compared, in the order of `words`."""
-        return [fold(self.norm[start:end]) for start, end in self.words]
+        return _folded(self.norm, self.words)
 
     @cached_property
     def atoms(self) -> Atoms:
         pattern = _ASCII_ATOM if self.norm.isascii() else _ANY_ATOM
         spans = [found.span() for found in pattern.finditer(self.norm)]
-        folded = [fold(self.norm[start:end]) for start, end in spans]
-        return Atoms(folded, [start for start, _ in spans], [end for _, end in spans])
+        return Atoms(_folded(self.norm, spans), [start for start, _ in spans], [end for _, end in spans])
+
+    @cached_property
+    def atom_places(self) -> dict[str, list[int]]:
+        """Each different atom, and its places in `atoms`."""
+        places: dict[str, list[int]] = {}
+        for at, atom in enumerate(self.atoms.folded):
+            places.setdefault(atom, []).append(at)
+        return places
 
     @cached_property
     def lines(self) -> list[Line]:
@@ -158,6 +165,14 @@ class TextView:
         shown = tuple(self.evidence(*item) for item in found[:EVIDENCE_LIMIT])
         more = len(found) - len(shown)
         return (*shown, Evidence(f"and {more} more")) if more else shown
+
+
+def _folded(text: str, spans: Iterable[tuple[int, int]]) -> list[str]:
+    """The pieces of `text` at `spans`, folded; of ASCII text at once, as its case is all there is to fold."""
+    if text.isascii():
+        lower = text.lower()
+        return [lower[start:end] for start, end in spans]
+    return [fold(text[start:end]) for start, end in spans]
 
 
 @lru_cache(maxsize=256)
