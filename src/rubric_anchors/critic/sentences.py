@@ -14,10 +14,17 @@ _END = re.compile(
     rf"(?<![{NARROW_ENDS}])[{NARROW_ENDS}]++[{CLOSERS}]*+(?=\s|\Z)|(?<![{WIDE_ENDS}])[{WIDE_ENDS}]++[{CLOSERS}]*+"
 )
 _FINISHED = re.compile(rf"[{NARROW_ENDS}{WIDE_ENDS}][{CLOSERS}]*+\Z")
-_TITLES: Final = frozenset("mr mrs ms mx dr prof st rev hon gen col lt sgt capt messrs mt ft vs fig eq cf".split())
-_SOFT: Final = frozenset("etc inc ltd co corp approx al dept est no vol ed eds pp jan feb aug sept oct nov dec".split())
+_TITLES: Final = frozenset(
+    "mr mrs ms mx dr prof st rev hon gen col lt sgt capt messrs mt ft vs fig eq cf ca nr bzw str".split()
+)
+_SOFT: Final = frozenset(
+    "chr usw etc inc ltd co corp approx al dept est no vol ed eds pp jan feb aug sept oct nov dec".split()
+)
 _TIMES: Final = ("a.m", "p.m")
 _LAST_WORD = re.compile(r"[^\s(\[\"“]{1,16}\Z")
+_QUOTE_ENDS: Final = "”」』’》〉"
+_PAIR = re.compile(r"(?<![^\W\d_])[a-zäöü]\.\s?[A-ZÄÖÜ]\Z")
+_NO_BEGINNING = re.compile(r"\s{0,3}(?:[A-ZÄÖÜ]\.|[IVXLC]{2,6}\b|\d|Chr\b)")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]\Z")
 
 
@@ -66,7 +73,9 @@ def _units(text: str, lines: Sequence[Line]) -> Iterator[tuple[int, int]]:
 def _stops(text: str, start: int, end: int) -> Iterator[int]:
     for found in _END.finditer(text, start, end):
         mark = text[found.start()]
-        if mark in WIDE_ENDS or not _goes_on(text, found.start(), found.end(), end):
+        # 「元気？」と彼は言った。: a quotation with the sentence going on right behind it.
+        inside = found[0][-1] in _QUOTE_ENDS and found.end() < end and text[found.end()].isalpha()
+        if not inside if mark in WIDE_ENDS else not _goes_on(text, found.start(), found.end(), end):
             yield found.end()
 
 
@@ -82,6 +91,11 @@ def _goes_on(text: str, mark: int, after: int, end: int) -> bool:
     word = found[0] if found else ""
     if _INITIALS.search(word):
         return following.islower() or word.lower() not in _TIMES
+    # z. B. 3,50; im 4. Jh. v. Chr.; s. XX; p. 12
+    if _PAIR.search(text[max(mark - 6, 0) : mark]) or (
+        len(word) == 1 and word.islower() and _NO_BEGINNING.match(text, after, end)
+    ):
+        return True
     if len(word) == 1 and word.isupper() and word != "I":
         return following.isupper()
     lower = word.lower()

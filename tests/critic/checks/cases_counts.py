@@ -20,6 +20,9 @@ COUNTS: Table = {
         ({"min": 2, "max": 2}, "🙂 yes 🙂 no 🙂", 1.0),
     ],
     "sentence_count": [
+        ({"min": 1, "max": 1}, "Es begann ca. 300 v. Chr. und endete bald.", 1.0),
+        ({"min": 2, "max": 2}, "Solve it for x. Then check.", 1.0),
+        ({"min": 1, "max": 1}, "他说：“你好！”然后走了。", 1.0),
         ({"min": 3, "max": 3}, "One. Two! Three?", 1.0),
         ({"min": 2, "max": 2}, "Mr. Smith came at 3.30 p.m. to the U.S. Army. He left.", 1.0),
         ({"min": 1, "max": 1}, '"Stop!" she said.', 1.0),

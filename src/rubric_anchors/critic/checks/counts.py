@@ -1,9 +1,13 @@
 """Checks that count words, sentences, paragraphs and the like."""
 
-from typing import Literal
+from typing import Literal, Self
 
+from pydantic import model_validator
+
+from rubric_anchors.core.errors import SetupError
 from rubric_anchors.critic.checks.options import Found, Place, Ranged
 from rubric_anchors.critic.checks.registry import check
+from rubric_anchors.critic.segment import require_segmenters, segmented_words
 from rubric_anchors.critic.text import TextView
 
 Marker = Literal["any", "bullet", "number"]
@@ -11,12 +15,25 @@ Marker = Literal["any", "bullet", "number"]
 
 @check("word_count")
 class WordCount(Ranged):
-    """1 where the number of words lies in min..max. A Chinese or Japanese character counts as a word."""
+    """1 where the number of words lies in min..max. A Chinese or Japanese character counts as a word, as their readers
+    count, and so does a stretch of Thai between spaces; `segmented` counts their words."""
 
     unit = "words"
 
+    segmented: bool = False
+    """Whether Chinese, Japanese and Thai are cut into words, by dictionaries: needs the extra `languages`."""
+
+    @model_validator(mode="after")
+    def _can_cut(self) -> Self:
+        if self.segmented:
+            try:
+                require_segmenters()
+            except SetupError as error:
+                raise ValueError(str(error)) from error
+        return self
+
     def measure(self, view: TextView) -> float:
-        return len(view.words)
+        return segmented_words(view) if self.segmented else len(view.words)
 
 
 @check("sentence_count")

@@ -39,7 +39,8 @@ def syllables(word: str, language: Spoken) -> int:
     if language != "en":
         return max(len(_VOWELS[language].findall(word)), 1)
     bare = word.partition("'")[0] or word
-    return max(len(_ENGLISH_GROUP.findall(_without_silent(bare))) + len(_HIATUS.findall(bare)), 1)
+    spoken = word.endswith("n't") and bare[-2:-1] not in set("aeiouy")  # did-n't, but don't
+    return max(len(_ENGLISH_GROUP.findall(_without_silent(bare))) + len(_HIATUS.findall(bare)) + spoken, 1)
 
 
 def _without_silent(word: str) -> str:
