@@ -16,7 +16,7 @@ def test_the_list_holds_every_check_with_its_options() -> None:
     found = {info["name"]: info for info in json.loads(ran.out)}
     assert sorted(found) == sorted(check_registry)
     options = {option["name"]: option for option in found["word_count"]["options"]}
-    assert list(options) == ["min", "max", "soft"]
+    assert list(options) == ["min", "max", "soft", "segmented"]
     assert (options["min"]["default"], options["soft"]["default"]) == ("none", "0")
     assert "soft" in options["soft"]["note"] or "outside the range" in options["soft"]["note"]
     assert (found["word_count"]["topic"], found["word_count"]["needs"]) == ("Counts", [])
@@ -86,6 +86,9 @@ class Shout(Check):
     def decide(self, answer):
         count = answer.text.count("!")
         return Finding(float(count >= self.least), (Evidence(f"{count} marks"),))
+
+class Nameless(Check):
+    pass
 """
 
 
@@ -95,7 +98,8 @@ def test_an_installed_package_adds_a_check_and_a_broken_one_harms_no_other(tmp_p
     dist.mkdir()
     (dist / "METADATA").write_text("Metadata-Version: 2.1\nName: shouting\nVersion: 1.0\n", encoding="utf-8")
     (dist / "entry_points.txt").write_text(
-        "[rubric_anchors.checks]\nshout = shouting:Shout\ngone = shouting:Gone\nno_check = shouting:PLUGIN\n",
+        "[rubric_anchors.checks]\nshout = shouting:Shout\ngone = shouting:Gone\n"
+        "no_check = shouting:PLUGIN\nnameless = shouting:Nameless\n",
         encoding="utf-8",
     )
     program = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\n" + PROGRAM
@@ -107,8 +111,8 @@ def test_an_installed_package_adds_a_check_and_a_broken_one_harms_no_other(tmp_p
     assert listed.code == 0
     assert found["shout"]["meaning"] == "1 where the answer shouts."
     assert found["shout"]["options"] == [{"name": "least", "takes": "whole number", "default": "1", "note": ""}]
-    assert not {"gone", "no_check"} & set(found)
-    assert [line.split("'")[1] for line in listed.err.splitlines()] == ["gone", "no_check"]
+    assert not {"gone", "no_check", "nameless"} & set(found)
+    assert [line.split("'")[1] for line in listed.err.splitlines()] == ["gone", "nameless", "no_check"]
     one = anchors_process("checks", "try", "gone", "Ha!", program=program)
     assert one.code == 2
     assert one.err.count("\n") == 1

@@ -10,7 +10,7 @@ import rubric_anchors
 
 COMMANDS: Final = {
     "run": "RECIPE --out --resume",
-    "score": "DATA --out --rubric --judge-reasoning --resume --force",
+    "score": "DATA --out --rubric --judge-reasoning --allow-code --resume --force",
     "select": "RECIPE --out --stage --resume",
     "train": "RECIPE --out --resume",
     "evaluate": "RECIPE --out --model --resume",
@@ -18,7 +18,7 @@ COMMANDS: Final = {
     "schema": "--out",
     "checks": "COMMAND ARGS",
 }
-CHECKS: Final = {"list": "--json", "try": "NAME TEXT --with --prompt --reference"}
+CHECKS: Final = {"list": "--json", "try": "NAME TEXT --with --prompt --reference --allow-code"}
 
 
 def test_the_commands_are_these() -> None:

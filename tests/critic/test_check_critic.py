@@ -77,6 +77,22 @@ def test_verdicts_stand_in_the_order_of_the_criteria() -> None:
     assert critic.judge([]) == []
 
 
+class Careless(Check):
+    """Returns what is no finding."""
+
+    name: ClassVar[str] = "careless"
+
+    def decide(self, answer: Answer) -> Finding:
+        wrong: Any = {"number": 0.5, "nothing": None}.get(answer.text, Finding(1.0))
+        return wrong if answer.text != "none" else Finding(wrong and None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["number", "nothing", "none"])
+def test_what_is_no_finding_is_unjudged_for_that_answer_alone(text: str) -> None:
+    rows = CheckCritic([GOOD], [Careless()], TOOLS).judge([answer("fine"), answer(text)])
+    assert [type(row[0]) for row in rows] == [Judged, Unjudged]
+
+
 @pytest.mark.parametrize("text", ["raise", "nan", "two"])
 def test_a_bug_in_a_check_is_unjudged_for_that_answer_alone_and_never_a_number(text: str) -> None:
     rows = CheckCritic([GOOD], [Brittle()], TOOLS).judge([answer("fine"), answer(text), answer("fine too")])
@@ -114,7 +130,7 @@ def test_what_is_missing_on_the_machine_is_said_at_once() -> None:
         ("contains", {}, r"either words or phrases"),
         ("letter_frequency", {"letter": "ab", "min": 1}, r"one character is wanted; seen 'ab'"),
         ("starts_with", {}, r"the option 'phrases' is missing"),
-        ("quoted", {"x": 1}, r"no option 'x'; it takes no options"),
+        ("is_yaml", {"x": 1}, r"no option 'x'; it takes no options"),
         ("script", {"scripts": ["Latn)"]}, r"no script 'Latn\)'; did you mean 'Latin'"),
         ("ai_tone", {"lists": ["hedge"]}, r"did you mean 'hedges'"),
     ],

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from pydantic import JsonValue
@@ -12,7 +13,8 @@ from rubric_anchors.core.nodes import DocumentProblem, plain
 from rubric_anchors.core.yamltree import read_yaml
 from rubric_anchors.critic.answer import Answer, Message
 from rubric_anchors.critic.base import Finding, Tools
-from rubric_anchors.critic.checks.registry import check_registry, make_check
+from rubric_anchors.critic.check_critic import ready_check
+from rubric_anchors.critic.checks.registry import check_registry
 from rubric_anchors.critic.reference import CheckInfo, check_info
 from rubric_anchors.reward.tools import default_tools
 
@@ -27,6 +29,8 @@ def list_checks() -> tuple[list[CheckInfo], list[str]]:
             found.append(check_info(check_registry.get(name)))
         except SetupError as error:
             broken.append(str(error))
+        except Exception as error:  # noqa: BLE001  # anybody's class: one that cannot be described harms no other
+            broken.append(f"the check {name!r} cannot be described ({type(error).__name__}: {error})")
     return found, broken
 
 
@@ -37,6 +41,7 @@ def try_check(
     *,
     prompt: str = "",
     reference: str | None = None,
+    allow_code: bool = False,
     tools: Tools | None = None,
 ) -> Finding:
     """What the check `name` finds in `text`. `options`: `KEY=VALUE` each, the value as it would stand in a rubric.
@@ -44,9 +49,10 @@ def try_check(
     Raises InputError for an option that cannot be read, RubricError for an unknown check or option, CriticError where
     the check cannot do without a prompt or reference that is not given.
     """
-    check = make_check(name, dict(_option(option) for option in options))
+    tools = tools or default_tools()
+    check = ready_check(name, dict(_option(option) for option in options), replace(tools, allow_code=allow_code))
     asked = (Message("user", prompt),) if prompt else ()
-    return check.decide_all([Answer(asked, text, reference)], tools or default_tools())[0]
+    return check.decide_all([Answer(asked, text, reference)], tools)[0]
 
 
 def _option(written: str) -> tuple[str, JsonValue]:

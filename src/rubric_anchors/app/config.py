@@ -61,6 +61,9 @@ class Recipe(Frozen):
     evaluate: EvaluateConfig | None = None
     """Absent: nothing is measured."""
     output: OutputConfig = OutputConfig()
+    allow_code: bool = False
+    """Whether the recipe's rubrics may name functions of yours to be run (the check `python`). Rubrics that data rows
+    carry never may."""
 
     @model_validator(mode="after")
     def _whole(self) -> Self:

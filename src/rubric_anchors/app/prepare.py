@@ -52,7 +52,7 @@ class Prepared:
         mean.
         """
         if dtype not in self._tools:
-            self._tools[dtype] = lazy_tools(lambda: self.start, dtype)
+            self._tools[dtype] = lazy_tools(lambda: self.start, dtype, self.recipe.allow_code)
         book = {**self.rubrics, **{rubric.id: rubric for rubric in extra}}
         return Scorer(book, self._tools[dtype], weights={rubric.id: 0.0 for rubric in extra})
 
@@ -84,7 +84,7 @@ def model_folder(model: str, beside: Path = Path()) -> Path:
     return folder
 
 
-def lazy_tools(base: Callable[[], Path], dtype: torch.dtype) -> Tools:
+def lazy_tools(base: Callable[[], Path], dtype: torch.dtype, allow_code: bool = False) -> Tools:
     """Tools over the embedded encoder and the language model in the folder that `base` gives."""
 
     @cache
@@ -95,7 +95,7 @@ def lazy_tools(base: Callable[[], Path], dtype: torch.dtype) -> Tools:
     def likelihood() -> Likelihood:
         return CausalLikelihood.load(base(), dtype=dtype)
 
-    return Tools(encoder=encoder, likelihood=likelihood)
+    return Tools(encoder=encoder, likelihood=likelihood, allow_code=allow_code)
 
 
 def prepare(path: str | Path) -> Prepared:

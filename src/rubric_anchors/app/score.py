@@ -6,7 +6,7 @@ criterion does.
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -61,6 +61,7 @@ def score_file(
     out: str | Path,
     *,
     judge_reasoning: bool = False,
+    allow_code: bool = False,
     resume: bool = False,
     force: bool = False,
     tools: Tools | None = None,
@@ -69,14 +70,15 @@ def score_file(
     """Score the answers in `data` and write `out`, whole or not at all, in the order of the rows.
 
     Finished rows stand in `OUT.partial` until all are done; `resume` goes on with them, `force` starts anew and
-    replaces `out`. Raises RubricError and DataError for files that cannot be used, SetupError where `out` cannot be
+    replaces `out`. `allow_code`: whether `rubrics` may name functions to be run; a change in such a function is not
+    seen by `resume`. Raises RubricError and DataError for files that cannot be used, SetupError where `out` cannot be
     written or is there already. A single row that cannot be read is listed in the tally instead, unless no row can.
     """
     progress = progress or Silent()
     out = Path(out)
     refuse_out(out, resume=resume, force=force)
     book = _book(rubrics)
-    scorer = Scorer(book, tools or default_tools())
+    scorer = Scorer(book, replace(tools or default_tools(), allow_code=allow_code))
     answers = read_answers(data, tuple(book))
     asked, unreadable = _asked(answers, book, scorer)
     count = _Count()

@@ -58,12 +58,13 @@ def try_(
     ] = None,
     prompt: Annotated[str, typer.Option(help="What was asked, for checks that look at it.")] = "",
     reference: Annotated[str | None, typer.Option(help="The right answer, for checks that compare with one.")] = None,
+    allow_code: Annotated[bool, typer.Option("--allow-code", help="Let the check `python` run your function.")] = False,
 ) -> None:
     """What one check says of one text: the value, and what was found where."""
     from rubric_anchors.app.checks import try_check
 
     answer = _read(text)
-    finding = try_check(name, answer, options or (), prompt=prompt, reference=reference)
+    finding = try_check(name, answer, options or (), prompt=prompt, reference=reference, allow_code=allow_code)
     console.print(f"{name}: {finding.value:.4g}", markup=False)
     for item in finding.evidence:
         place = "" if item.start is None or item.end is None else f"  [{item.start}:{item.end}]"

@@ -86,6 +86,9 @@ def score(
     judge_reasoning: Annotated[
         bool, typer.Option("--judge-reasoning", help="Judge what stands in <think> too.")
     ] = False,
+    allow_code: Annotated[
+        bool, typer.Option("--allow-code", help="Let the rubrics given here run the functions that they name.")
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run, from OUT.partial.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Start anew, and replace OUT where it is there.")] = False,
 ) -> None:
@@ -97,6 +100,7 @@ def score(
         rubric or (),
         out,
         judge_reasoning=judge_reasoning,
+        allow_code=allow_code,
         resume=resume,
         force=force,
         progress=_progress(),

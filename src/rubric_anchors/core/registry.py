@@ -89,7 +89,7 @@ class Registry(Generic[T]):
         if name not in self._loaded:
             try:
                 thing = plugin.load()
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 cause = " ".join(f"{type(error).__name__}: {error}".split())
                 what = f"the {self.kind} {name!r} of {_owner(plugin)} cannot be loaded ({cause})"
                 raise SetupError(f"{what}; reinstall or uninstall that package") from error

@@ -59,6 +59,8 @@ class Tools:
     likelihood: Callable[[], Likelihood]
     judge: Callable[[], ChatModel] | None = None
     """None: no judge is configured, and a rubric that needs one is refused."""
+    allow_code: bool = False
+    """Whether a rubric may name functions of its user's to be run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,11 @@ class Check(Frozen):
     name: ClassVar[str]
     needs: ClassVar[tuple[str, ...]] = ()
     """Extras of the package that have to be installed for it."""
+    runs_code: ClassVar[bool] = False
+    """Whether its options name code to be run in this process; such a check has to be allowed."""
+
+    def ready(self) -> None:
+        """Called once, before the first answer. Raises RubricError or SetupError for what it needs and cannot have."""
 
     def decide(self, answer: Answer) -> Finding:
         """The finding on one answer. Pure; never raises on any text."""

@@ -1,7 +1,9 @@
 """The critic of kind `check`: runs programs and turns their findings into verdicts, failures into Unjudged."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+from pydantic import JsonValue
 
 from rubric_anchors.core.errors import RubricError, SetupError
 from rubric_anchors.critic.answer import Answer
@@ -39,6 +41,7 @@ class CheckCritic:
             findings = check.decide_all(answers, self._tools)
             if len(findings) != len(answers):
                 raise ValueError(f"{len(findings)} findings for {len(answers)} answers")
+            return [_verdict(criterion, check, finding) for finding in findings]
         except SetupError:
             raise
         except Exception as error:  # noqa: BLE001  # a check is anybody's code, and a bug in it is a verdict here
@@ -46,10 +49,11 @@ class CheckCritic:
                 return [_failed(check, f"{type(error).__name__}: {error}")]
             # One answer may have brought the whole batch down: the others keep their verdicts.
             return [self._column(criterion, check, [answer])[0] for answer in answers]
-        return [_verdict(criterion, check, finding) for finding in findings]
 
 
 def _verdict(criterion: Criterion, check: Check, finding: Finding) -> Verdict:
+    if not isinstance(finding, Finding):
+        raise TypeError(f"the check gave {type(finding).__name__}, which is no Finding")
     if not (math.isfinite(finding.value) and 0.0 <= finding.value <= 1.0):
         return _failed(check, f"the check gave {finding.value!r}, which is no number in 0..1")
     value = float(finding.value)
@@ -67,7 +71,19 @@ def make_check_critic(criteria: Sequence[Criterion], tools: Tools) -> CheckCriti
     checks = []
     for criterion in criteria:
         try:
-            checks.append(make_check(criterion.critic.name, criterion.critic.options))
-        except RubricError as error:
-            raise RubricError(f"criterion {criterion.key!r}: {error}") from error
+            checks.append(ready_check(criterion.critic.name, criterion.critic.options, tools))
+        except (RubricError, SetupError) as error:
+            raise type(error)(f"criterion {criterion.key!r}: {error}") from error
     return CheckCritic(criteria, checks, tools)
+
+
+def ready_check(name: str, options: Mapping[str, JsonValue], tools: Tools) -> Check:
+    """The check called `name`, allowed and with all that it needs. Raises RubricError or SetupError."""
+    check = make_check(name, options)
+    if check.runs_code and not tools.allow_code:
+        raise RubricError(
+            f"the check {name!r} runs code that the rubric names; where you trust it, write `allow_code: true` in the"
+            " recipe, or give --allow-code to `anchors score`, or allow_code=True to Reward"
+        )
+    check.ready()
+    return check

@@ -31,6 +31,7 @@ GROUPS: Final = {
     "likeness": "Beside other texts",
     "repeating": "Repetition, copying, variety",
     "languages": "Script and language",
+    "own": "Your own",
 }
 WITH_A_MODEL: Final = "With a model"
 INTRO: Final = """\

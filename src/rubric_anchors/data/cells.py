@@ -13,7 +13,7 @@ from rubric_anchors.core.ids import content_id
 from rubric_anchors.core.words import kind_of
 from rubric_anchors.data.tables import Row
 from rubric_anchors.rubric.ifeval import ifeval_rubric
-from rubric_anchors.rubric.load import parse_rubric
+from rubric_anchors.rubric.load import parse_carried
 from rubric_anchors.rubric.model import Rubric
 
 ROLES: Final = ("system", "user", "assistant", "tool")
@@ -88,10 +88,10 @@ class Cells:
         where = f"{self._row.where}, rubric"
         try:
             if isinstance(value, str):
-                return parse_rubric(value, where) if value.strip() else None
+                return parse_carried(value, where) if value.strip() else None
             if isinstance(value, Mapping):
                 fields = without_nulls(value)
-                return parse_rubric({"id": f"row-{content_id(plain_json(fields))}", **fields}, where)
+                return parse_carried({"id": f"row-{content_id(plain_json(fields))}", **fields}, where)
         except RubricError as error:
             raise DataError(str(error)) from error
         if value is None:

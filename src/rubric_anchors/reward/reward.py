@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from rubric_anchors.reward.failure import FailurePolicy, LeaveOut, number
 from rubric_anchors.reward.marks import Marks
 from rubric_anchors.reward.scorer import Scorer
 from rubric_anchors.reward.tools import default_tools
-from rubric_anchors.rubric.load import parse_rubric
+from rubric_anchors.rubric.load import parse_carried
 from rubric_anchors.rubric.model import Rubric
 from rubric_anchors.rubric.outcome import Judged, Unscored
 
@@ -46,11 +47,13 @@ class Reward:
         failure: FailurePolicy | None = None,
         tools: Tools | None = None,
         judge_reasoning: bool = False,
+        allow_code: bool = False,
         weights: Mapping[str, float] | None = None,
         name: str = "rubric",
     ) -> None:
         """`rubric`: one or several, each a Rubric, a file or a YAML text. `tools`: the models that critics use; None:
-        the embedded ones. `weights`: rubric id to its share where several judge one answer; 1 where not named, and
+        the embedded ones. `allow_code`: whether the rubrics given here may name functions to be run (the check
+        `python`). `weights`: rubric id to its share where several judge one answer; 1 where not named, and
         for rubrics that rows carry. `name`: what TRL logs it under.
 
         Raises RubricError for a rubric that cannot be read, InputError for a weight of no rubric, SetupError for a
@@ -73,12 +76,14 @@ class Reward:
         self.judge_reasoning = judge_reasoning
         self.__name__ = name
         self._tools = tools
+        self._allow_code = allow_code
         self._weights = dict(weights or {})
         self._inline: dict[str, str] = {}
         self._scorer = self._new_scorer()
 
     def _new_scorer(self) -> Scorer:
-        return Scorer(self.rubrics, self._tools or default_tools(), self._weights)
+        tools = replace(self._tools or default_tools(), allow_code=self._allow_code)
+        return Scorer(self.rubrics, tools, self._weights)
 
     def score(self, prompt: str | Sequence[Mapping[str, Any]], response: str, *, reference: str | None = None) -> Marks:
         """The marks of one answer by the rubrics given; `prompt` is a string or a list of {role, content}."""
@@ -156,7 +161,7 @@ class Reward:
         fields = without_nulls(cell)
         key = content_id(plain_json(fields))
         if key not in self._inline:
-            rubric = parse_rubric({"id": f"inline-{key}", **fields}, source=f"inline rubric {fields.get('id', key)!r}")
+            rubric = parse_carried({"id": f"inline-{key}", **fields}, source=f"inline rubric {fields.get('id', key)!r}")
             if self.rubrics.get(rubric.id) == rubric:
                 return rubric.id
             name = f"{rubric.id}@{key}"

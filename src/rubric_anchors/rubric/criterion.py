@@ -20,6 +20,8 @@ Key = Annotated[
 ]
 
 
+RUNS_CODE: Final = "python"
+"""The check that is a function of the user's."""
 NO_AND_YES: Final = ("No.", "Yes.")
 SMALLEST_WEIGHT: Final = 1e-9
 """A smaller one is a slip, or so small that products with it lose their digits."""

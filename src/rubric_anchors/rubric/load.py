@@ -7,6 +7,7 @@ from typing import Final
 from rubric_anchors.core.disk import os_errors
 from rubric_anchors.core.errors import RubricError
 from rubric_anchors.core.yamlfile import parse_config, read_config
+from rubric_anchors.rubric.criterion import RUNS_CODE
 from rubric_anchors.rubric.model import Rubric
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -18,6 +19,19 @@ def load_rubric(path: str | Path) -> Rubric:
     Raises RubricError with one line: file, line, column, criterion, what was expected and seen, what to do.
     """
     return read_config(path, Rubric, RubricError)
+
+
+def parse_carried(content: str | Mapping[str, object], source: str) -> Rubric:
+    """The rubric that a data row carries. Rows are often somebody else's: raises RubricError also where it names code
+    to be run."""
+    rubric = parse_rubric(content, source)
+    for criterion in rubric.criteria:
+        if criterion.critic.kind == "check" and criterion.critic.name == RUNS_CODE:
+            raise RubricError(
+                f"{source}: criterion {criterion.key!r} names code to be run, and a data row may not; put the rubric"
+                " into a file of yours"
+            )
+    return rubric
 
 
 def parse_rubric(content: str | Mapping[str, object], source: str = "rubric") -> Rubric:

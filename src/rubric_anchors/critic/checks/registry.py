@@ -12,7 +12,7 @@ from rubric_anchors.critic.base import Check
 
 
 def _is_check(thing: object) -> bool:
-    return isinstance(thing, type) and issubclass(thing, Check)
+    return isinstance(thing, type) and issubclass(thing, Check) and isinstance(getattr(thing, "name", None), str)
 
 
 check_registry: Final[Registry[type[Check]]] = Registry(
