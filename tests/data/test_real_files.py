@@ -37,7 +37,8 @@ def test_every_line_of_every_real_file_is_a_row(real: Path) -> None:
 def test_real_prompts_are_read(real: Path) -> None:
     prompts = read_prompts(file(real, "ifeval/input_data.jsonl"))
     assert len({row.id for row in prompts.rows}) == len(prompts.rows) > 10
-    assert all("instruction_id_list" in prompts.extra[row.id] for row in prompts.rows)
+    assert all(len(row.rubrics) == 1 and row.rubrics[0] in prompts.rubrics for row in prompts.rows)
+    assert all("key" in prompts.extra[row.id] for row in prompts.rows)
     assert len(read_prompts(file(real, "arena_hard/v2_question.jsonl")).rows) > 10
 
 
