@@ -62,7 +62,7 @@ bench-selection: setup
 	@$(BIN)/python benchmarks/selection.py
 
 bench-checks: setup
-	@$(BIN)/python benchmarks/checks.py
+	@PYTHONPATH=. $(BIN)/python benchmarks/checks.py
 
 bench-verify: setup
 	@$(BIN)/python benchmarks/verify.py $(DATA)

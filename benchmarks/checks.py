@@ -1,11 +1,12 @@
 """Times a rubric of ten checks over 100,000 answers of about 200 words, and the slowest text for each check.
 
-    python benchmarks/checks.py [--answers 100000]
+    PYTHONPATH=. python benchmarks/checks.py [--answers 100000]        (or: make bench-checks)
 
 The answers are made by a seeded generator from sentences of the recipes' own data, so each is another text. Timed: the
 whole judgement (`judge` on batches of 1,000: reading the text once for all checks, findings, evidence, verdicts), in
-one process and on all cores. Peers do the part of the work that they know: see `peers`. Writes
-benchmarks/results/checks.json.
+one process and in one for each core (the seconds of the slowest, without starting it). Hostile texts of a megabyte are
+given to every check with the options of its first case. Peers do the part of the work that they know: see `peers`.
+Writes benchmarks/results/checks.json.
 """
 
 import argparse
@@ -22,9 +23,11 @@ from pathlib import Path
 from typing import Final
 
 import yaml
+from tests.critic.checks.test_any_text import OPTIONS
 
 from rubric_anchors.critic.answer import Answer, Message
 from rubric_anchors.critic.build import build_critics
+from rubric_anchors.critic.checks.registry import make_check
 from rubric_anchors.reward.tools import default_tools
 from rubric_anchors.rubric.model import Rubric
 
@@ -93,7 +96,7 @@ def judged(first: int, count: int) -> float:
 
 
 def on_all_cores(count: int) -> float:
-    """Wall seconds on all cores, the making of the answers taken off."""
+    """Seconds of the slowest of as many processes as there are cores, each with its share of the answers."""
     cores = os.cpu_count() or 1
     share = -(-count // cores)
     with ProcessPoolExecutor(cores) as pool:
@@ -111,6 +114,33 @@ def each(count: int) -> dict[str, float]:
         critic.judge(batch)
         found[name] = round((time.perf_counter() - started) / count * 1000, 3)
     return found
+
+
+HOSTILE: Final = {
+    "a line of 1 MB": "word " * 200_000,
+    "one word of 1 MB": "a" * 1_000_000,
+    "open brackets": "[" * 1_000_000,
+    "nested brackets": "[" * 500_000 + "]" * 500_000,
+    "100,000 emoji": "🙂" * 100_000,
+    "1 MB of combining marks": "a" + "\u0301" * 499_999,
+    "500,000 empty lines": "\n" * 500_000,
+    "digits": "1" * 1_000_000,
+    "half of a phrase": "as an " * 166_000,
+}
+
+
+def slowest() -> dict[str, object]:
+    """The longest that any check takes on a hostile text, and the ten longest with check and text."""
+    found = []
+    for name, options in OPTIONS.items():
+        check = make_check(name, options)
+        for title, text in HOSTILE.items():
+            answer = Answer((Message("user", "Tell me about it."),), text)
+            started = time.perf_counter()
+            check.decide(answer)
+            found.append((round(time.perf_counter() - started, 3), name, title))
+    found.sort(reverse=True)
+    return {"most_seconds": found[0][0], "longest": [list(one) for one in found[:10]], "checks": len(OPTIONS)}
 
 
 def peers(count: int) -> dict[str, float]:
@@ -139,10 +169,11 @@ def main() -> None:
         "words": WORDS,
         "checks": list(CHECKS),
         "one_process_seconds": round(one, 2),
-        "all_cores_seconds": round(on_all_cores(count), 2),
+        "all_cores_slowest_seconds": round(on_all_cores(count), 2),
         "cores": os.cpu_count(),
         "milliseconds_each": each(min(count, 1000)),
         "peers_milliseconds": peers(min(count, 1000)),
+        "hostile": slowest(),
         "machine": platform.processor() or platform.machine(),
         "python": platform.python_version(),
     }

@@ -203,7 +203,8 @@ def _passive(folded: list[str], words: range) -> tuple[int, int] | None:
 
 
 _ADVERBS: Final = frozenset("not never often always already also just still soon then once ever even being".split())
-_CLOSE = regex.compile(r"[\s\p{P}\p{S}]+$")
+TAIL: Final = 64
+"""Characters at the end of a sentence in which its last word is looked for."""
 _LEVELS: Final[tuple[tuple[Level, "regex.Pattern[str]"], ...]] = (
     ("hapsyo", regex.compile("(?:니다|니까|십시오|시오|읍시다|ㅂ시다|갑시다|합시다|봅시다)$")),
     ("haeyo", regex.compile("(?:요|죠)$")),
@@ -239,7 +240,9 @@ class KoreanPoliteness(Check):
 
 def politeness(sentence: str) -> Level | None:
     """The level of speech that a Korean sentence ends in; None where its last word is no Korean predicate ending."""
-    bare = _CLOSE.sub("", sentence)
+    bare = sentence[-TAIL:]
+    while bare and not bare[-1].isalnum():
+        bare = bare[:-1]
     if not _HANGUL.search(bare[-1:]):
         return None
     return next((level for level, ending in _LEVELS if ending.search(bare)), None)
