@@ -17,6 +17,11 @@ COMMANDS: Final = {
     "report": "RUN",
     "schema": "--out",
     "checks": "COMMAND ARGS",
+    "critic": "COMMAND ARGS",
+}
+CRITIC: Final = {
+    "fit": "LIKED DISLIKED --out --group --style-only --seed --force",
+    "explain": "TEXT --critic",
 }
 CHECKS: Final = {"list": "--json", "try": "NAME TEXT --with --prompt --reference --allow-code"}
 
@@ -36,13 +41,20 @@ def test_a_command_s_arguments_and_options_are_these(command: str) -> None:
     assert " ".join([*arguments, *options]) == COMMANDS[command]
 
 
-@pytest.mark.parametrize("command", CHECKS)
-def test_what_checks_takes_is_this(command: str) -> None:
-    ran = anchors("checks", command, "--help")
+@pytest.mark.parametrize(
+    ("group", "command", "takes"),
+    [
+        (group, command, takes)
+        for group, of in (("checks", CHECKS), ("critic", CRITIC))
+        for command, takes in of.items()
+    ],
+)
+def test_what_a_group_s_commands_take_is_this(group: str, command: str, takes: str) -> None:
+    ran = anchors(group, command, "--help")
     assert (ran.code, ran.err) == (0, "")
-    usage = ran.out.splitlines()[0].removeprefix(f"Usage: anchors checks {command} [OPTIONS]")
+    usage = ran.out.splitlines()[0].removeprefix(f"Usage: anchors {group} {command} [OPTIONS]")
     options = [name for name in re.findall(r"^  (--[a-z-]+)", ran.out, re.MULTILINE) if name != "--help"]
-    assert " ".join([*re.findall(r"[A-Z]+", usage), *options]) == CHECKS[command]
+    assert " ".join([*re.findall(r"[A-Z]+", usage), *options]) == takes
 
 
 def test_the_version_and_the_short_help() -> None:

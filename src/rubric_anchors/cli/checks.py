@@ -63,7 +63,7 @@ def try_(
     """What one check says of one text: the value, and what was found where."""
     from rubric_anchors.app.checks import try_check
 
-    answer = _read(text)
+    answer = read_text(text)
     finding = try_check(name, answer, options or (), prompt=prompt, reference=reference, allow_code=allow_code)
     console.print(f"{name}: {finding.value:.4g}", markup=False)
     for item in finding.evidence:
@@ -86,7 +86,8 @@ def _shown(note: str) -> str:
     return "".join(character if character.isprintable() else "?" for character in note)
 
 
-def _read(text: str) -> str:
+def read_text(text: str) -> str:
+    """A text given on the command line: itself, `@FILE`, or `-` for standard input."""
     if text == "-":
         return sys.stdin.buffer.read(TEXT_LIMIT).decode("utf-8", errors="replace")
     if text.startswith("@"):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from rubric_anchors.cli.checks import checks
+from rubric_anchors.cli.critic import critic
 from rubric_anchors.cli.failures import INTERRUPTED, INTERRUPTED_LINE, debugging, explain, stop_signals
 from rubric_anchors.cli.show import Bars, Lines, closing_table, console, errors, score_table, selection_table
 from rubric_anchors.core.errors import Refused
@@ -37,6 +38,7 @@ app = typer.Typer(
 )
 
 app.add_typer(checks, name="checks")
+app.add_typer(critic, name="critic")
 
 RecipeArg = Annotated[Path, typer.Argument(metavar="RECIPE", help="The recipe, a YAML file.", show_default=False)]
 OutOption = Annotated[Path, typer.Option("--out", help="Folder of the run.", show_default=False)]

@@ -32,6 +32,7 @@ GROUPS: Final = {
     "repeating": "Repetition, copying, variety",
     "languages": "Script and language",
     "own": "Your own",
+    "liking": "What you like",
 }
 WITH_A_MODEL: Final = "With a model"
 INTRO: Final = """\

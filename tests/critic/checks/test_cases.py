@@ -17,8 +17,8 @@ from rubric_anchors.critic.checks.registry import check_registry
 
 TABLE: Table = {**COUNTS, **FIGURES, **FORMATS, **LEXICAL, **LIKENESS, **MARKUP, **PLACING, **STYLE, **VERIFIED}
 CASES = [pytest.param(name, case, id=f"{name}-{at}") for name, cases in TABLE.items() for at, case in enumerate(cases)]
-NEED_MORE = {"relevance", "fluency", "similar_to_reference", "python"}
-"""A model, a reference, somebody's function: tested by themselves."""
+NEED_MORE = {"relevance", "fluency", "similar_to_reference", "python", "fitted"}
+"""A model, a reference, somebody's function or file: tested by themselves."""
 
 
 @pytest.mark.parametrize(("name", "case"), CASES)

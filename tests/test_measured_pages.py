@@ -1,4 +1,4 @@
-"""The table of docs/ai-tone.md is that of the measurement."""
+"""The tables of docs/ai-tone.md and docs/liking.md are those of the measurements."""
 
 import json
 from pathlib import Path
@@ -23,3 +23,14 @@ def test_the_page_says_how_often_people_are_accused() -> None:
     people = RESULT["people"]
     assert f"Of {people['texts']} texts" in PAGE
     assert all(f"`{name}` {share:.1%}" in PAGE for name, share in people["accused"].items())
+
+
+LIKING = json.loads((ROOT / "benchmarks" / "results" / "liking.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", LIKING)
+def test_a_row_on_liking_has_the_measured_figures(name: str) -> None:
+    found = LIKING[name]
+    low, high = found["interval"]
+    row = f"| {name} | {found['liked']} + {found['disliked']} | {found['area']:.3f} ({low:.3f} to {high:.3f}) |"
+    assert row in (ROOT / "docs" / "liking.md").read_text(encoding="utf-8")

@@ -1,0 +1,66 @@
+"""What a fitted critic can learn of people's judgements on short stories, by style alone.
+
+    PYTHONPATH=. python benchmarks/liking.py DATA
+
+DATA holds HANNA (`hanna/human_stories_rated.jsonl`: 47 stories by people, each with the mean ratings of three raters,
+and `hanna/llm_stories.jsonl`). Fitted: each rating's upper against its lower half, and people's stories against machines'.
+Every figure is of texts left out, whole prompts at a time. Writes benchmarks/results/liking.json.
+"""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from benchmarks.derive_ai_tone import clean, read
+
+from rubric_anchors.critic.fitted import Liked, fit
+
+RESULT: Final = Path(__file__).resolve().parent / "results" / "liking.json"
+
+
+def figures(texts: list[Liked]) -> dict[str, Any]:
+    made = fit(texts, None, "benchmark")
+    found = made.measured
+    strongest = sorted(zip(made.columns, made.weights, strict=False), key=lambda one: -abs(one[1]))[:4]
+    return {
+        "liked": made.liked.texts,
+        "disliked": made.disliked.texts,
+        "area": round(found.area, 3),
+        "interval": [round(found.low, 3), round(found.high, 3)],
+        "calibration_error": round(found.calibration_error, 3),
+        "length_area": round(found.length_area, 3),
+        "strongest": [f"{'more' if weight > 0 else 'less'} {name}" for name, weight in strongest],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    data = parser.parse_args().data
+    stories = read(data / "hanna" / "human_stories_rated.jsonl")
+    result: dict[str, Any] = {}
+    for name in ("Relevance", "Coherence", "Empathy", "Surprise", "Engagement", "Complexity"):
+        ratings = np.array([float(dict(row["ratings"])[name]) for row in stories])  # type: ignore[arg-type]
+        middle = float(np.median(ratings))
+        texts = [
+            Liked(clean(row["human_story"]), bool(rating > middle), row["prompt"][:60])
+            for row, rating in zip(stories, ratings, strict=True)
+            if rating != middle
+        ]
+        try:
+            result[name] = figures(texts)
+        except ValueError as error:
+            result[name] = {"refused": str(error)}
+    both = [Liked(clean(row["human_story"]), True, row["prompt"][:60]) for row in stories]
+    both += [
+        Liked(clean(row["Story"]), False, row["Prompt"][:60]) for row in read(data / "hanna" / "llm_stories.jsonl")
+    ]
+    result["by people, not by machines"] = figures(both)
+    RESULT.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps(result, indent=2))
+
+
+if __name__ == "__main__":
+    main()
