@@ -3,7 +3,7 @@
     PYTHONPATH=. python benchmarks/liking.py DATA
 
 DATA holds HANNA (`hanna/human_stories_rated.jsonl`: 47 stories by people, each with the mean ratings of three raters,
-and `hanna/llm_stories.jsonl`). Fitted: each rating's upper against its lower half, and people's stories against machines'.
+and `hanna/llm_stories.jsonl`). Fitted: each rating's upper against its lower half, people's stories against machines'.
 Every figure is of texts left out, whole prompts at a time. Writes benchmarks/results/liking.json.
 """
 
