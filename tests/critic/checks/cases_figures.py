@@ -90,6 +90,7 @@ FIGURES: Table = {
         ({"most": 0.0}, "It was not quickly done.", 0.0),
         ({"most": 0.0}, "The letter has been written.", 0.0),
         ({"most": 0.0}, "She opened the door and was glad.", 1.0),
+        ({"most": 0.0}, "He was tired and she is interested in it.", 1.0),
         ({"most": 0.0}, "There is no need. It is red. He is a hundred.", 1.0),
         ({"most": 0.5}, "It was built in May. We live there.", 1.0),
         ({}, "", 1.0),

@@ -105,7 +105,7 @@ _PRESENT: Final = frozenset(
 _PERFECT: Final = frozenset(
     "have has haven't hasn't i've you've we've they've am is are be being been isn't aren't".split()
 )
-_NOT_PAST: Final = frozenset(
+NOT_PAST: Final = frozenset(
     "need feed seed speed indeed bed red shed breed bleed exceed succeed proceed weed greed creed deed reed heed "
     "hundred sacred naked wicked rugged ragged wretched aged beloved kindred hatred biped sled embed tired "
     "excited interested bored worried scared supposed united advanced detailed limited complicated crowded "
@@ -155,7 +155,7 @@ def _tense_of(word: str, before: str) -> Literal["past", "present"] | None:
         return None
     if word in grammar_words("irregular_past_en") or word.endswith("'d"):
         return "past"
-    if word.endswith("ed") and len(word) > 3 and word not in _NOT_PAST:
+    if word.endswith("ed") and len(word) > 3 and word not in NOT_PAST:
         return "past"
     if before in _SUBJECTS and word.isalpha() and word not in _NO_VERB and not word.endswith("ly") and len(word) > 1:
         return "present"

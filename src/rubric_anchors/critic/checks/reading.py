@@ -10,6 +10,7 @@ import regex
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Check, Finding
 from rubric_anchors.critic.checks.options import Place, PositiveShare, Ranged, Share, falling, finding
+from rubric_anchors.critic.checks.prose import NOT_PAST
 from rubric_anchors.critic.checks.registry import check
 from rubric_anchors.critic.text import TextView
 from rubric_anchors.critic.wordlists import grammar_words
@@ -162,8 +163,8 @@ def _none_drawn(total: int, count: int, drawn: int) -> float:
 @check("passive_voice")
 class PassiveVoice(Check):
     """1 where at most `most` of the sentences have a passive; the value falls over the `soft` above it. English, by a
-    form of `be` or `get`, at most two adverbs, and a participle: `was tired` counts as one, a passive without its `be`
-    does not."""
+    form of `be` or `get`, at most two adverbs, and a participle that is not mostly an adjective (`was tired`); one
+    without its `be` is not seen."""
 
     most: Share = 0.1
     """The share of sentences that may have one."""
@@ -183,7 +184,6 @@ class PassiveVoice(Check):
 
 _BE: Final = frozenset("am is are was were be been being get gets got getting isn't aren't wasn't weren't".split())
 _LINKED: Final = frozenset("'s 're 'm".split())
-_NO_PARTICIPLE: Final = frozenset("need indeed seed speed feed hundred embed naked sacred wicked kindred".split())
 
 
 def _passive(folded: list[str], words: range) -> tuple[int, int] | None:
@@ -197,7 +197,7 @@ def _passive(folded: list[str], words: range) -> tuple[int, int] | None:
             follow += 1
         if follow < words.stop:
             one = folded[follow]
-            if one in irregular - _BE or (one.endswith("ed") and len(one) > 3 and one not in _NO_PARTICIPLE):
+            if one in irregular - _BE or (one.endswith("ed") and len(one) > 3 and one not in NOT_PAST):
                 return at, follow
     return None
 
