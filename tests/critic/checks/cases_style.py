@@ -142,6 +142,12 @@ STYLE: Table = {
         ({}, "Yes.", 1.0),
         ({}, "We ate bouillabaisse with Jean-Pierre and Müller, and then we went home by the last train.", 1.0),
         ({}, "Bonjour!", 0.0),
+        ({}, "We met Jean-Luc Dupont at the Café de la Paix in Paris and talked about Les Misérables.", 1.0),
+        (
+            {"language": "ko"},
+            "How are you doing today, my friend? 나는 오늘 아침에 친구를 만나서 이야기했다.",
+            20 / 47 / 0.9,
+        ),
         ({"language": "es"}, "Hola amigo", 1.0),
         # 40 of its 94 letters stand in a sentence of another language
         (
@@ -166,6 +172,11 @@ STYLE: Table = {
             1 - (0.9 - 54 / 94) / 0.5,
         ),
         ({}, "We met Jean-Pierre Dubois at the Gare du Nord and said bonjour to him.", 1.0),
+        (
+            {"soft": 1.0},
+            "How are you doing today, my friend? 나는 오늘 아침에 친구를 만나서 이야기했다.",
+            1 - (0.95 - 27 / 47),
+        ),
         ({}, "", 0.0),
         ({}, "12 + 3 = 15", 0.0),
     ],

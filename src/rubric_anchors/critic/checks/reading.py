@@ -32,7 +32,7 @@ _HIATUS = regex.compile(
 
 def syllables(word: str, language: Spoken) -> int:
     """The syllables of a folded word, at least 1 for one with letters. English by rules: vowel groups, silent e, the
-    commonest hiatuses; right for some nine words in ten."""
+    commonest hiatuses; right for some nine common words in ten."""
     if language == "ko":
         return len(_HANGUL.findall(word))
     if not any(map(str.isalpha, word)):
@@ -71,7 +71,7 @@ def _cached(word: str, language: Spoken) -> int:
 @check("syllable_count")
 class SyllableCount(Ranged):
     """1 where the number of syllables lies in min..max. Korean exactly, by its syllable letters; English, German and
-    Spanish by rules for vowels, right for some nine words in ten."""
+    Spanish by rules for vowels, right for some nine common words in ten."""
 
     unit = "syllables"
 
