@@ -146,7 +146,7 @@ STYLE: Table = {
         (
             {"language": "ko"},
             "How are you doing today, my friend? 나는 오늘 아침에 친구를 만나서 이야기했다.",
-            20 / 47 / 0.9,
+            18 / 45 / 0.9,
         ),
         ({"language": "es"}, "Hola amigo", 1.0),
         # 40 of its 94 letters stand in a sentence of another language
@@ -175,7 +175,7 @@ STYLE: Table = {
         (
             {"soft": 1.0},
             "How are you doing today, my friend? 나는 오늘 아침에 친구를 만나서 이야기했다.",
-            1 - (0.95 - 27 / 47),
+            1 - (0.95 - 27 / 45),
         ),
         ({}, "", 0.0),
         ({}, "12 + 3 = 15", 0.0),
