@@ -17,20 +17,26 @@ from benchmarks.derive_ai_tone import clean, read
 
 from rubric_anchors.critic.fitted import Liked, fit
 
+SEEDS: Final = 10
 RESULT: Final = Path(__file__).resolve().parent / "results" / "liking.json"
 
 
 def figures(texts: list[Liked]) -> dict[str, Any]:
-    made = fit(texts, None, "benchmark")
-    found = made.measured
-    strongest = sorted(zip(made.columns, made.weights, strict=False), key=lambda one: -abs(one[1]))[:4]
+    """The figures of SEEDS ways to leave texts out: their means, and the least and largest area."""
+    made = [fit(texts, None, "benchmark", seed) for seed in range(SEEDS)]
+    areas = [one.measured.area for one in made]
+    strongest = sorted(zip(made[0].columns, made[0].weights, strict=False), key=lambda one: -abs(one[1]))[:4]
     return {
-        "liked": made.liked.texts,
-        "disliked": made.disliked.texts,
-        "area": round(found.area, 3),
-        "interval": [round(found.low, 3), round(found.high, 3)],
-        "calibration_error": round(found.calibration_error, 3),
-        "length_area": round(found.length_area, 3),
+        "liked": made[0].liked.texts,
+        "disliked": made[0].disliked.texts,
+        "groups": len({one.group for one in texts}),
+        "area": round(float(np.mean(areas)), 3),
+        "area_over_seeds": [round(min(areas), 3), round(max(areas), 3)],
+        "interval": [
+            round(float(np.mean([one.measured.low for one in made])), 3),
+            round(float(np.mean([one.measured.high for one in made])), 3),
+        ],
+        "length_area": round(made[0].measured.length_area, 3),
         "strongest": [f"{'more' if weight > 0 else 'less'} {name}" for name, weight in strongest],
     }
 

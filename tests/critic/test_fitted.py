@@ -105,7 +105,7 @@ def test_another_encoder_is_refused() -> None:
 
 def test_a_fitted_critic_judges_in_a_rubric(tmp_path: Path) -> None:
     (tmp_path / "c.json").write_text(fit(texts(), None, "1").model_dump_json(), encoding="utf-8")
-    critic = {"check": "fitted", "with": {"file": str(tmp_path / "c.json")}}
+    critic: dict[str, Any] = {"check": "fitted", "with": {"file": str(tmp_path / "c.json")}}
     rubric = Rubric.model_validate(
         {"id": "mine", "criteria": [{"key": "liked", "ask": "I like it.", "critic": critic}]}
     )
@@ -114,6 +114,9 @@ def test_a_fitted_critic_judges_in_a_rubric(tmp_path: Path) -> None:
     assert isinstance(verdict, Judged)
     assert verdict.value > 0.8
     assert any(item.note.startswith("for: ") for item in verdict.evidence)
+    changed = {**critic, "with": {**critic["with"], "sha256": "0" * 64}}
+    with pytest.raises(RubricError, match="the rubric wants 0000"):
+        Reward(rubric.model_copy(update={"criteria": (rubric.criteria[0].with_changes(critic=changed),)}))
     with pytest.raises(RubricError, match=r"gone\.json"):
         Reward(rubric.model_copy(update={"criteria": (_elsewhere(rubric, tmp_path / "gone.json"),)}))
 

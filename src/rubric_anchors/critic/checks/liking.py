@@ -1,8 +1,10 @@
 """The check that was learnt from what somebody likes."""
 
+import hashlib
 from collections.abc import Sequence
 from functools import cached_property
 
+from rubric_anchors.core.disk import read_bytes
 from rubric_anchors.core.errors import CriticError, InputError, RubricError
 from rubric_anchors.core.yamlfile import read_config
 from rubric_anchors.critic.answer import Answer
@@ -22,6 +24,8 @@ class Fitted(Check):
 
     file: str
     """The critic's file, relative to the folder that the command runs in."""
+    sha256: str | None = None
+    """Of the file: where it is given, a file that has changed is refused."""
 
     @cached_property
     def critic(self) -> FittedCritic:
@@ -31,8 +35,11 @@ class Fitted(Check):
             raise RubricError(f"fitted: {error}") from error
 
     def ready(self) -> None:
-        """Reads the file. Raises RubricError where it is no fitted critic."""
+        """Reads the file. Raises RubricError where it is no fitted critic, or another than `sha256` says."""
         _ = self.critic
+        found = hashlib.sha256(read_bytes(self.file, RubricError)).hexdigest()
+        if self.sha256 not in (None, found):
+            raise RubricError(f"{self.file} has the SHA-256 {found}, and the rubric wants {self.sha256}")
 
     def decide(self, answer: Answer) -> Finding:
         """For a critic of style alone. Raises CriticError for one that needs an encoder."""
@@ -45,7 +52,7 @@ class Fitted(Check):
 
     def _findings(self, answers: Sequence[Answer], tools: Tools | None) -> list[Finding]:
         encoder = tools.encoder() if tools else None
-        likings = self.critic.judge([answer.view.norm for answer in answers], encoder)
+        likings = self.critic.judge([answer.text for answer in answers], encoder)
         found = []
         for liking in likings:
             made = finding(liking.value, f"liked with probability {liking.value:.2f}")
