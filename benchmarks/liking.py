@@ -45,10 +45,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     data = parser.parse_args().data
-    stories = read(data / "hanna" / "human_stories_rated.jsonl")
+    stories: list[dict[str, Any]] = [*read(data / "hanna" / "human_stories_rated.jsonl")]
     result: dict[str, Any] = {}
     for name in ("Relevance", "Coherence", "Empathy", "Surprise", "Engagement", "Complexity"):
-        ratings = np.array([float(dict(row["ratings"])[name]) for row in stories])  # type: ignore[arg-type]
+        ratings = np.array([float(row["ratings"][name]) for row in stories])
         middle = float(np.median(ratings))
         texts = [
             Liked(clean(row["human_story"]), bool(rating > middle), row["prompt"][:60])
