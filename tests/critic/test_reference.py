@@ -29,3 +29,8 @@ def test_the_example_of_the_page_makes_a_check() -> None:
     example = checks_page().split("```yaml\n")[1].split("```")[0]
     critic = yaml.safe_load(example)[0]["critic"]
     assert make_check(critic["check"], critic["with"]).name == "word_count"
+
+
+def test_the_readme_counts_the_checks_right() -> None:
+    count = len(checks_page().split("\n### `")) - 1
+    assert f"{count} programs that decide criteria" in (PAGE.parents[1] / "README.md").read_text(encoding="utf-8")
