@@ -150,3 +150,20 @@ def test_a_bad_option_names_its_criterion() -> None:
 def test_checks_with_equal_options_are_equal() -> None:
     assert make_check("word_count", {"min": 3}) == make_check("word_count", {"min": 3.0})
     assert make_check("word_count", {"min": 3}) != make_check("word_count", {"min": 4})
+
+
+@pytest.mark.parametrize(
+    ("check", "module", "name"),
+    [
+        ("math_answer", "rubric_anchors.critic.mathematics", "find_spec"),
+        ("code_tests", "rubric_anchors.critic.checks.programs", "strongest"),
+    ],
+)
+def test_what_a_check_needs_and_cannot_have_is_said_before_the_first_answer(
+    check: str, module: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing: Any = {"find_spec": lambda package: None, "strongest": lambda: (None, "no such thing here")}[name]
+    monkeypatch.setattr(f"{module}.{name}", missing)
+    criterion = GOOD.with_changes(critic={"check": check})
+    with pytest.raises(SetupError, match=r"criterion 'good'.*(verify|bubblewrap)"):
+        make_check_critic([criterion], TOOLS)

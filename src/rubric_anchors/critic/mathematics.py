@@ -130,6 +130,12 @@ atexit.register(_close)
 os.register_at_fork(after_in_child=_after_fork)
 
 
+def require_math_verify() -> None:
+    """Raises SetupError where math-verify is not installed."""
+    if find_spec("math_verify") is None:
+        raise SetupError("math_answer needs math-verify: pip install 'rubric-anchors[verify]'")
+
+
 @lru_cache(maxsize=4096)
 def compare(reference: str, answer: str, seconds: float, digits: int) -> Compared:
     """Whether `answer` says what `reference` says. Any text; at most `seconds` of CPU time, from any thread.
@@ -145,8 +151,7 @@ def compare(reference: str, answer: str, seconds: float, digits: int) -> Compare
         return Compared("equal" if mine == theirs else "other", True)
     if len(answer) > LONGEST:
         return Compared("other", True)
-    if find_spec("math_verify") is None:
-        raise SetupError("math_answer needs math-verify: pip install 'rubric-anchors[verify]'")
+    require_math_verify()
     with _lock:
         worker = _workers.get(os.getpid())
         if worker is None or not worker.alive:

@@ -216,6 +216,10 @@ class CodeTests(Check):
             tests = read_tests(self.tests if self.tests is not None else answer.reference or "")
         return tests.with_changes(entry=self.entry_point) if self.entry_point else tests
 
+    def ready(self) -> None:
+        """Raises SetupError where the machine cannot keep a program in."""
+        self._isolation()
+
     def _isolation(self) -> Isolation:
         kind, why = strongest()
         if kind is not None:

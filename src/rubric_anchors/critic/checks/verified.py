@@ -12,7 +12,7 @@ from rubric_anchors.critic.checks.options import finding
 from rubric_anchors.critic.checks.registry import check
 from rubric_anchors.critic.finals import Found, From, final_answer
 from rubric_anchors.critic.fold import fold
-from rubric_anchors.critic.mathematics import compare, plain_number
+from rubric_anchors.critic.mathematics import compare, plain_number, require_math_verify
 from rubric_anchors.critic.text import TextView, view_of
 
 ARTICLES: Final = frozenset(("a", "an", "the"))
@@ -75,6 +75,10 @@ class MathAnswer(Verified):
     """Decimal places to which numbers have to agree."""
     seconds: Annotated[float, Field(gt=0.0, le=60.0)] = 2.0
     """CPU seconds that a comparison may take."""
+
+    def ready(self) -> None:
+        """Raises SetupError where math-verify is not installed."""
+        require_math_verify()
 
     def decide(self, answer: Answer) -> Finding:
         right, view = self.right(answer), answer.view
