@@ -130,6 +130,8 @@ def test_what_is_missing_on_the_machine_is_said_at_once() -> None:
         ("contains", {}, r"either words or phrases"),
         ("letter_frequency", {"letter": "ab", "min": 1}, r"one character is wanted; seen 'ab'"),
         ("starts_with", {}, r"the option 'phrases' is missing"),
+        ("json_schema", {"json_schema": {"type": "thing"}}, r"no JSON Schema"),
+        ("json_schema", {"json_schema": {"$ref": "https://example.org/a.json"}}, r"begins with `#`"),
         ("is_yaml", {"x": 1}, r"no option 'x'; it takes no options"),
         ("script", {"scripts": ["Latn)"]}, r"no script 'Latn\)'; did you mean 'Latin'"),
         ("ai_tone", {"lists": ["hedge"]}, r"did you mean 'hedges'"),

@@ -22,6 +22,7 @@ GROUPS: Final = {
     "characters": "Characters",
     "markup": "Form",
     "formats": "Data formats, tables, code",
+    "schemas": "JSON against a schema",
     "prose": "Voice, tense, endings",
     "reading": "How it reads",
     "figures": "Numbers, dates, sums",

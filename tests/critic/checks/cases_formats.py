@@ -1,8 +1,15 @@
 """Cases of the checks on data formats: (options, answer, value)."""
 
+from pydantic import JsonValue
 from tests.critic.checks.table import Table
 
 TABLE_TEXT = "| a | b |\n|---|:-:|\n| 1 | 2 |\n| 3 | 4 |"
+
+PERSON: JsonValue = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "age": {"type": "integer", "minimum": 0}},
+    "required": ["name", "age"],
+}
 
 FORMATS: Table = {
     "is_yaml": [
@@ -13,6 +20,16 @@ FORMATS: Table = {
         ({}, "a: [1, 2", 0.0),
         ({}, "a: b: c", 0.0),
         ({}, "", 0.0),
+    ],
+    "json_schema": [
+        ({"json_schema": PERSON}, '{"name": "Ann", "age": 3}', 1.0),
+        ({"json_schema": PERSON}, '```json\n{"name": "Ann", "age": 3}\n```', 1.0),
+        # `age` is missing: one fault of four
+        ({"json_schema": PERSON}, '{"name": "Ann"}', 0.75),
+        ({"json_schema": PERSON, "faults": 1}, '{"name": "Ann", "age": "three"}', 0.0),
+        ({"json_schema": PERSON, "faults": 2}, '{"name": "Ann", "age": -1}', 0.5),
+        ({"json_schema": PERSON}, "Ann is three.", 0.0),
+        ({"json_schema": PERSON}, "", 0.0),
     ],
     "is_csv": [
         ({}, "name,age\nAnn,3\nBob,4", 1.0),

@@ -17,6 +17,7 @@ from rubric_anchors.critic.checks import (
     prose,
     reading,
     repeating,
+    schemas,
     tone,
     verified,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "prose",
     "reading",
     "repeating",
+    "schemas",
     "tone",
     "verified",
 ]

@@ -63,7 +63,7 @@ def _block(view: TextView, opened: Line, code_end: int, end: int, closed: bool) 
     return Block(info.split()[0].lower() if info else "", code, opened.start, end, closed)
 
 
-def _only(view: TextView) -> str:
+def only_block(view: TextView) -> str:
     """The text, or what its one fence holds where nothing stands around it."""
     text = view.norm.strip()
     blocks = list(code_blocks(view))
@@ -76,7 +76,7 @@ class IsYaml(Check):
     """1 where the whole answer, a code fence around it aside, is a YAML mapping or list."""
 
     def decide(self, answer: Answer) -> Finding:
-        reason = _yaml_fault(_only(answer.view))
+        reason = _yaml_fault(only_block(answer.view))
         return finding(float(not reason), reason or "valid YAML")
 
 
@@ -93,7 +93,7 @@ class IsCsv(Check):
     """How many rows are wanted, the header's included."""
 
     def decide(self, answer: Answer) -> Finding:
-        lines = [line for line in _only(answer.view).split("\n") if line.strip()]
+        lines = [line for line in only_block(answer.view).split("\n") if line.strip()]
         text = "\n".join(lines).replace("\0", " ")
         try:
             rows = list(csv.reader(io.StringIO(text), delimiter=self.delimiter, strict=True))
