@@ -163,7 +163,7 @@ def _none_drawn(total: int, count: int, drawn: int) -> float:
 @check("passive_voice")
 class PassiveVoice(Check):
     """1 where at most `most` of the sentences have a passive; the value falls over the `soft` above it. English, by a
-    form of `be` or `get`, at most two adverbs, and a participle that is not mostly an adjective (`was tired`); one
+    form of `be`, at most two adverbs, and a participle that is not mostly an adjective (`was tired`); one
     without its `be` is not seen."""
 
     most: Share = 0.1
@@ -182,7 +182,7 @@ class PassiveVoice(Check):
         return finding(falling(share - self.most, self.soft), f"{share:.0%} of the sentences are passive", view, places)
 
 
-_BE: Final = frozenset("am is are was were be been being get gets got getting isn't aren't wasn't weren't".split())
+_BE: Final = frozenset("am is are was were be been being isn't aren't wasn't weren't".split())
 _LINKED: Final = frozenset("'s 're 'm".split())
 
 
