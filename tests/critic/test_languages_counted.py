@@ -52,7 +52,7 @@ TABLE: dict[str, list[Counted]] = {
     "th": [
         Counted("ฉันไปโรงเรียน", 1, 1, 11, cut=3),
         Counted("แมวกินปลา", 1, 1, 8, cut=3),
-        Counted("วันนี้อากาศดี เราไปตลาด", 2, 1, 19, cut=6),
+        Counted("เราไปตลาดวันนี้", 1, 1, 12, cut=4),
         Counted("เขาซื้อหนังสือ 3 เล่ม", 3, 1, 16, cut=5),
     ],
     "ar": [
@@ -88,7 +88,7 @@ KNOWN_DIFFERENCES: dict[str, tuple[Counted, int, str]] = {
         "Korean has no case that would tell whether a sentence goes on behind a question in quotation marks",
     ),
     "th": (
-        Counted("วันนี้ฝนตก เราอยู่บ้าน", 2, 2, 18),
+        Counted("วันนี้อากาศดี เราไปตลาด", 2, 2, 19),
         1,
         "Thai sets a space between sentences and also inside them; a paragraph is one sentence here",
     ),

@@ -21,7 +21,8 @@ class WordCount(Ranged):
     unit = "words"
 
     segmented: bool = False
-    """Whether Chinese, Japanese and Thai are cut into words, by dictionaries: needs the extra `languages`."""
+    """Whether Chinese, Japanese and Thai are cut into words, by dictionaries: needs the extra `languages` (275 MB).
+    Lao, Khmer and Burmese are not cut."""
 
     @model_validator(mode="after")
     def _can_cut(self) -> Self:
