@@ -9,7 +9,7 @@ from tests.support.fakes import answer, fake_tools
 from rubric_anchors.core.errors import SetupError
 from rubric_anchors.critic.build import build_critics
 from rubric_anchors.critic.judge import JudgeCritic, read_reply
-from rubric_anchors.models.chat import ChatTurn, NoReply, Said, ScriptedChatModel
+from rubric_anchors.models.chat import Follow, NoReply, Request, Said, ScriptedChatModel
 from rubric_anchors.rubric.load import parse_rubric
 from rubric_anchors.rubric.model import Rubric
 from rubric_anchors.rubric.outcome import Cause, Evidence, Judged, Unjudged
@@ -101,7 +101,7 @@ def test_an_exception_of_the_client_is_infrastructure_and_keeps_its_secrets() ->
     class Broken:
         fingerprint = "broken"
 
-        def ask(self, conversations: Sequence[Sequence[ChatTurn]]) -> list[Said]:
+        def ask(self, requests: Sequence[Request], follow: Follow | None = None) -> list[Said]:
             raise ConnectionError("http://host/?key=secret")
 
     [(verdict, _)] = JudgeCritic(RUBRIC.criteria, Broken()).judge([answer("hello")])

@@ -1,8 +1,8 @@
-from rubric_anchors.models.chat import ChatTurn, NoReply, Reply, ScriptedChatModel
+from rubric_anchors.models.chat import ChatTurn, NoReply, Reply, Request, Said, ScriptedChatModel
 
 
-def said(*texts: str) -> list[ChatTurn]:
-    return [ChatTurn("user", text) for text in texts]
+def said(*texts: str) -> Request:
+    return Request(tuple(ChatTurn("user", text) for text in texts))
 
 
 def test_the_first_cue_in_the_conversation_decides() -> None:
@@ -31,3 +31,13 @@ def test_a_function_answers_from_the_conversation_and_calls_are_kept() -> None:
 def test_equal_scripts_have_equal_fingerprints() -> None:
     assert ScriptedChatModel({"a": "b"}).fingerprint == ScriptedChatModel({"a": "b"}).fingerprint
     assert ScriptedChatModel({"a": "b"}).fingerprint != ScriptedChatModel({"a": ["c"]}).fingerprint
+
+
+def test_a_reply_may_be_followed_up_in_its_place() -> None:
+    model = ScriptedChatModel({"again": "good", "first": "bad", "other": "good"})
+
+    def follow(at: int, said_: Said) -> Request | None:
+        return said(f"again {at}") if isinstance(said_, Reply) and said_.text == "bad" else None
+
+    assert model.ask([said("other"), said("first")], follow) == [Reply("good"), Reply("good")]
+    assert [turns[0].content for turns in model.calls] == ["other", "first", "again 1"]

@@ -7,6 +7,7 @@ endpoints are the business of a `ChatModel` and of what wraps it.
 import json
 import string
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from importlib.resources import files
 from typing import Final
@@ -16,7 +17,7 @@ from rubric_anchors.core.ids import content_id
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Tools
 from rubric_anchors.critic.kinds import critic_registry
-from rubric_anchors.models.chat import ChatModel, ChatTurn, NoReply, Said
+from rubric_anchors.models.chat import ChatModel, ChatTurn, Follow, NoReply, Request, Said
 from rubric_anchors.rubric.model import Criterion
 from rubric_anchors.rubric.outcome import Cause, Evidence, Judged, Unjudged, Verdict
 
@@ -38,39 +39,39 @@ class JudgeCritic:
 
     def judge(self, answers: Sequence[Answer]) -> list[tuple[Verdict, ...]]:
         """For each answer a verdict for each criterion; all answers are asked about together."""
-        decided: dict[int, tuple[Verdict, ...]] = {}
-        waiting = list(range(len(answers)))
-        for _ in range(ATTEMPTS):
-            replies = self._ask([self._conversation(answers[at]) for at in waiting])
-            for at, reply in zip(waiting, replies, strict=True):
-                decided[at] = self._read(answers[at], reply)
-            waiting = [at for at in waiting if _unreadable(decided[at])]
-            if not waiting:
-                break
-        return [decided[at] for at in range(len(answers))]
+        requests = [self._request(answer) for answer in answers]
+        tries = [1] * len(answers)
 
-    def _ask(self, conversations: list[list[ChatTurn]]) -> list[Said]:
-        if not conversations:
+        def follow(at: int, said: Said) -> Request | None:
+            if tries[at] >= ATTEMPTS or not _unreadable(self._read(answers[at], said)):
+                return None
+            tries[at] += 1
+            return replace(requests[at], seed=tries[at])
+
+        return [self._read(answer, said) for answer, said in zip(answers, self._ask(requests, follow), strict=True)]
+
+    def _ask(self, requests: list[Request], follow: Follow) -> list[Said]:
+        if not requests:
             return []
         try:
-            replies = self._model.ask(conversations)
-            if len(replies) != len(conversations):
-                raise ValueError(f"{len(replies)} replies to {len(conversations)} conversations")
+            said = self._model.ask(requests, follow)
+            if len(said) != len(requests):
+                raise ValueError(f"{len(said)} replies to {len(requests)} requests")
         except SetupError:
             raise
         except Exception as error:  # noqa: BLE001  whatever a client raises, no answer is to blame for it
             # Only the type: a message may hold a URL with a key in it.
-            return [NoReply("judge_failed", type(error).__name__) for _ in conversations]
-        return replies
+            return [NoReply("judge_failed", type(error).__name__) for _ in requests]
+        return said
 
-    def _conversation(self, answer: Answer) -> list[ChatTurn]:
+    def _request(self, answer: Answer) -> Request:
         prompt = "\n\n".join(f"[{message.role}]\n{message.content}" for message in answer.prompt)
         # The fence is a hash of what stands inside it: no text can hold its own hash, so none can close its fence.
         fence = f"graded-{content_id([prompt, answer.text])}"
         filled = self._template.substitute(
             fence=fence, prompt=prompt, answer=answer.text, criteria=self._stated, shape=self._shape
         )
-        return [ChatTurn("user", filled)]
+        return Request((ChatTurn("user", filled),))
 
     @cached_property
     def _template(self) -> string.Template:

@@ -16,10 +16,52 @@ class ChatTurn:
 
 
 @dataclass(frozen=True, slots=True)
+class Request:
+    """What a model is asked: a conversation, and what its reply should be like. Equal requests may share a reply."""
+
+    turns: tuple[ChatTurn, ...]
+    schema: str = ""
+    """JSON Schema that the reply should meet, as canonical JSON; empty: free text. A model that cannot be held to a
+    schema replies as it likes: whoever asks reads the reply all the same."""
+    seed: int | None = None
+    """Another seed is another try; None: the endpoint's own."""
+    alternatives: int = 0
+    """How many of the likeliest tokens to give at each place of the reply, with their log-probabilities; 0: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token of a reply."""
+
+    text: str
+    logp: float
+    """Natural-log probability."""
+    alternatives: tuple[tuple[str, float], ...] = ()
+    """The likeliest tokens at its place with their natural-log probabilities, likeliest first; it may be among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that a call took, as the endpoint counted them."""
+
+    prompt: int = 0
+    """Tokens in, those read from a prefix cache included."""
+    cached: int = 0
+    """Tokens in that the endpoint had in its prefix cache."""
+    completion: int = 0
+    """Tokens out, reasoning included."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """What a model said."""
 
     text: str
+    finish: str = "stop"
+    """Why it ended: `stop`, `length` (cut off), `content_filter`, ..."""
+    tokens: tuple[Token, ...] = ()
+    """The tokens of `text`, where alternatives were asked for and the endpoint gives them."""
+    usage: Usage = Usage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +74,8 @@ class NoReply:
 
 
 Said = Reply | NoReply
-Conversation = Sequence[ChatTurn]
+Follow = Callable[[int, Said], Request | None]
+"""Given the number of a request and what was said to it: the next request in its place, or None where that will do."""
 
 
 class ChatModel(Protocol):
@@ -43,11 +86,16 @@ class ChatModel(Protocol):
         """Id of the model and its sampling settings: equal fingerprints may share a cache."""
         ...
 
-    def ask(self, conversations: Sequence[Conversation]) -> list[Said]:
-        """For each conversation what was said, in order. A call that failed is a `NoReply`, its siblings stand."""
+    def ask(self, requests: Sequence[Request], follow: Follow | None = None) -> list[Said]:
+        """For each request what was said last, in order. A call that failed is a `NoReply`, its siblings stand.
+
+        `follow` is called in the asking thread as each reply comes, so that one answer's second try does not wait for
+        the first tries of all others.
+        """
         ...
 
 
+Conversation = tuple[ChatTurn, ...]
 Line = str | NoReply | Callable[[Conversation], str]
 NOTHING_SCRIPTED: Final = "not_scripted"
 
@@ -61,8 +109,9 @@ class ScriptedChatModel:
     `otherwise` is said.
 
     >>> model = ScriptedChatModel({"ping": "pong"})
-    >>> model.ask([[ChatTurn("user", "ping")]])
-    [Reply(text='pong')]
+    >>> [reply] = model.ask([Request((ChatTurn("user", "ping"),))])
+    >>> reply.text
+    'pong'
     """
 
     script: dict[str, Line | list[Line]] = field(default_factory=dict)
@@ -71,6 +120,8 @@ class ScriptedChatModel:
     )
     calls: list[tuple[ChatTurn, ...]] = field(default_factory=list)
     """Every conversation it was asked, in order."""
+    requests: list[Request] = field(default_factory=list)
+    """The same, with what the reply should have been like."""
     _said: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -82,12 +133,20 @@ class ScriptedChatModel:
         }
         return content_id({"scripted": {cue: [*texts] for cue, texts in lines.items()}})
 
-    def ask(self, conversations: Sequence[Conversation]) -> list[Said]:
-        """What the script says to each conversation."""
-        return [self._answer(tuple(conversation)) for conversation in conversations]
+    def ask(self, requests: Sequence[Request], follow: Follow | None = None) -> list[Said]:
+        """What the script says to each request, and to those that `follow` puts in its place."""
+        return [self._settle(at, request, follow) for at, request in enumerate(requests)]
 
-    def _answer(self, conversation: tuple[ChatTurn, ...]) -> Said:
+    def _settle(self, at: int, request: Request, follow: Follow | None) -> Said:
+        said = self._say(request)
+        while follow is not None and (after := follow(at, said)) is not None:
+            said = self._say(after)
+        return said
+
+    def _say(self, request: Request) -> Said:
+        conversation = request.turns
         self.calls.append(conversation)
+        self.requests.append(request)
         whole = "\n".join(turn.content for turn in conversation)
         cue = next((cue for cue in self.script if cue in whole), None)
         line = self.otherwise if cue is None else self.script[cue]
