@@ -1,7 +1,9 @@
-"""`anchors critic`: a critic learnt from what somebody likes."""
+"""`anchors critic`: critics that are learnt: from what somebody likes, and from the anchors of a rubric."""
 
+import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -10,10 +12,14 @@ from rich.table import Table
 from rubric_anchors.cli.checks import read_text
 from rubric_anchors.cli.show import console, errors
 
+if TYPE_CHECKING:
+    from rubric_anchors.critic.leftout import LeftOut
+
 REASONS: Final = 8
+WIDTH: Final = 60
 
 critic: Final = typer.Typer(
-    help="A critic learnt from texts that you like and texts that you do not.", rich_markup_mode=None
+    help="Critics that are learnt: from texts that you like, and from the anchors of a rubric.", rich_markup_mode=None
 )
 
 
@@ -70,3 +76,45 @@ def explain(
         side = "liked" if liking.nearest.liked else "disliked"
         shown = "".join(one if one.isprintable() else "?" for one in liking.nearest.excerpt)
         console.print(f"  most like a {side} text: {shown}", markup=False)
+
+
+@critic.command()
+def loo(
+    rubric: Annotated[Path, typer.Argument(metavar="RUBRIC", help="A rubric with exemplar criteria.")],
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, every anchor in it.")] = False,
+) -> None:
+    """Leave one out: judge each anchor of a rubric by the others, and say how well its tiers are told apart."""
+    from rubric_anchors.app.exemplars import rubric_left_out
+
+    found = rubric_left_out(rubric)
+    if as_json:
+        shown = {key: None if one is None else asdict(one) for key, one in found.items()}
+        typer.echo(json.dumps(shown, indent=2, ensure_ascii=False))
+        return
+    for key, one in found.items():
+        if one is None:
+            console.print(f"{key}: a tier has fewer than three anchors; too few to leave one out", markup=False)
+        else:
+            _print_left_out(one)
+
+
+def _print_left_out(one: "LeftOut") -> None:
+    low, high = one.interval
+    table = Table(title=f"{one.key}: {len(one.anchors)} anchors left one out", box=SIMPLE_HEAD, show_header=False)
+    table.add_row("pairs of tiers in order", f"{one.agreement:.3f} ({low:.3f} to {high:.3f}); chance 0.5")
+    table.add_row("by the nearest anchor alone", f"{one.nearest_anchor:.3f}")
+    table.add_row("taken for their own tier", f"{one.right:.0%}, with a mean confidence of {one.confident:.0%}")
+    table.add_row("share of meaning, the rest style", f"{one.setting.meaning:.0%}")
+    console.print(table)
+    for anchor in one.anchors:
+        if anchor.nearest != anchor.tier:
+            # Escaped, not trusted: an anchor is anybody's text.
+            words = "".join(letter if letter.isprintable() else " " for letter in anchor.text[:WIDTH])
+            console.print(f"  tier {anchor.tier} taken for {anchor.nearest}: {words}", markup=False)
+    if not one.apart:
+        console.print(
+            f"{one.key}: the tiers are not told apart beyond chance: write more anchors, the same subjects in every"
+            " tier, or give this criterion another critic",
+            markup=False,
+            soft_wrap=True,
+        )

@@ -57,15 +57,15 @@ class AnchorSpace:
                 "it takes space (both, style) and copies (worst, flag)"
             ) from error
         self._tools = tools
-        self._anchors = tuple((at, text) for at, tier in enumerate(criterion.tiers) for text in tier.anchors)
+        self.anchors = tuple((at, text) for at, tier in enumerate(criterion.tiers) for text in tier.anchors)
         values = [tier.value for tier in criterion.tiers]
         self._worst = values[-1] if criterion.weight < 0 else values[0]
 
     @cached_property
     def fitted(self) -> Fitted:
         """The regression; its `agreement` says how well the anchors tell their own tiers apart."""
-        texts = [text for _, text in self._anchors]
-        values = np.array([self.criterion.tiers[at].value for at, _ in self._anchors])
+        texts = [text for _, text in self.anchors]
+        values = np.array([self.criterion.tiers[at].value for at, _ in self.anchors])
         return fit(style_rows([view_of(text) for text in texts]), self._meaning(texts), values)
 
     def verdicts(self, answers: Sequence[Answer]) -> list[Verdict]:
@@ -86,6 +86,11 @@ class AnchorSpace:
             return np.zeros((len(texts), 0 if self.options.space == "style" else self._dimension))
         return self._tools.encoder().encode(texts).astype(np.float64)
 
+    @cached_property
+    def levels(self) -> list[int]:
+        """The tiers that have a value of their own; of tiers that share one the highest."""
+        return [self.criterion.tier_of(value) for value in sorted({tier.value for tier in self.criterion.tiers})]
+
     @property
     def _dimension(self) -> int:
         return int(self.fitted.meaning.shape[1])
@@ -96,8 +101,18 @@ class AnchorSpace:
             tier, text, share = copied
             note = Evidence(f"{share:.0%} word for word as the anchor of tier {tier}: {_first_words(text)}")
             return self._judged(self._worst if self.options.copies == "worst" else place.value, note)
-        tier, text = self._anchors[place.anchor]
+        tier, text = self.anchors[place.anchor]
         notes = [Evidence(f"most like an anchor of tier {tier}, {place.likeness:.2f}: {_first_words(text)}")]
+        if place.confidence is not None:
+            level = self.levels[place.nearest]
+            notes.append(Evidence(f"nearest to tier {level}, with confidence {place.confidence:.2f}"))
+        if self.fitted.apart is False:
+            notes.append(
+                Evidence(
+                    f"the anchors do not tell their tiers apart ({self.fitted.agreement:.2f} of pairs in order, each"
+                    " left out): no ground for a verdict"
+                )
+            )
         if place.support < 1.0:
             notes.append(
                 Evidence(f"unlike the anchors as a whole (support {place.support:.2f}), so held towards the worst")
@@ -110,7 +125,7 @@ class AnchorSpace:
 
     def _reason(self, style: NDArray[np.float64]) -> tuple[Evidence, ...]:
         """The two style columns in which the answer is furthest from the best tier's anchors, by their weight."""
-        tiers = np.array([tier for tier, _ in self._anchors])
+        tiers = np.array([tier for tier, _ in self.anchors])
         best = 0 if self.criterion.weight < 0 else len(self.criterion.tiers) - 1
         gap = style * self.fitted.scale - self.fitted.style[tiers == best].mean(axis=0)
         largest = np.argsort(-np.abs(gap), kind="stable")[:2]
@@ -123,7 +138,7 @@ class AnchorSpace:
             return None
         shares = [
             (shared_share(words, view_of(text).folded, COPY_RUN), tier, text)
-            for tier, text in self._anchors
+            for tier, text in self.anchors
             if len(view_of(text).folded) >= COPY_RUN
         ]
         share, tier, text = max(shares, key=lambda one: one[0], default=(0.0, 0, ""))

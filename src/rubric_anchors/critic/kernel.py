@@ -14,6 +14,11 @@ With anchors i, tier values y_i and their mean m, an answer x gets
   Among settings within 0.02 of the least error the first of `GRID` is taken, the one with most meaning: two instruments
   are harder to cheat than one, and on texts that were no anchors it did better (see below).
 - f pulls towards the mean. A piecewise linear map brings the tiers' leave-one-out means back to the tiers' values.
+- The confidence that the tier nearest to f is the right one is its share in a linear discriminant of the left-out
+  values (Fisher 1936): normal about each tier's mean with one spread, all tiers as likely beforehand. One anchor
+  more, that could be of any tier, keeps it from certainty.
+- Anchors whose left-out values put their tiers in order no better than chance (Jonckheere's test, 1954, one-sided at
+  5%) are no ground for a verdict, and the verdicts say so.
 - An answer unlike every anchor has nothing to be judged by: its value moves towards the worst as its support fades, the
   support being its nearness in style to the nearest anchor over half of the least that anchors have among themselves.
 
@@ -30,6 +35,7 @@ subjects in every tier.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Final
 
@@ -45,6 +51,8 @@ SUPPORT_WIDTH: Final = 1.0
 PRIOR_ANCHORS: Final = 6.0
 FOLDS: Final = 40
 FEWEST: Final = 3
+ONE_SIDED_5: Final = 1.645
+LEAST_SPREAD: Final = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +86,13 @@ class Placed:
     """The kernel between the two, 0..1."""
     support: float
     """0: unlike every anchor; 1: as near as the anchors are to each other."""
+    nearest: int
+    """The tier whose value is nearest, counted among the different values of the tiers from least to most."""
+    confidence: float | None
+    """That `nearest` is right, 0..1; None: too few anchors to say."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Fitted:
     """A regression fitted to the anchors of one criterion."""
 
@@ -96,9 +108,39 @@ class Fitted:
     knots: Matrix
     """[2, tiers]: tier means left one out, over tier values."""
     least_support: float
-    agreement: float | None
-    """Share of anchor pairs from different tiers that the left-one-out values put in the right order; None: too few to
-    say."""
+    values: Matrix
+    """[anchors]: the value of each anchor's tier."""
+    left_out: Matrix | None
+    """[anchors]: f of each anchor from the others, before calibration; None: too few anchors to say."""
+
+    @cached_property
+    def agreement(self) -> float | None:
+        """Share of anchor pairs from different tiers that the left-one-out values put in the right order; None: too few
+        to say."""
+        return None if self.left_out is None else order_agreement(self.left_out, self.values)
+
+    @property
+    def apart(self) -> bool | None:
+        """Whether the tiers are told apart better than by chance; None: too few anchors to say."""
+        return None if self.left_out is None else beyond_chance(self.left_out, self.values)
+
+    @cached_property
+    def levels(self) -> Matrix:
+        """The different values of the tiers, from least to most."""
+        return np.unique(self.values)
+
+    def confidence(self, raw: float, level: int, without: int | None = None) -> float:
+        """How likely an answer with f = `raw` belongs to `level`; `without`: an anchor to be left out of account."""
+        if self.left_out is None:
+            raise ValueError("too few anchors to say")
+        kept = np.arange(len(self.values)) != (-1 if without is None else without)
+        f, values = self.left_out[kept], self.values[kept]
+        groups = [f[values == value] for value in self.levels]
+        within = sum(((group - group.mean()) ** 2).sum() for group in groups)
+        spread = max(float(np.sqrt(within / (len(f) - len(groups)))), LEAST_SPREAD)
+        exponent = np.array([-((raw - group.mean()) ** 2) / (2 * spread**2) for group in groups])
+        likely = np.exp(exponent - exponent.max())
+        return float((len(f) * likely[level] / likely.sum() + 1.0 / len(groups)) / (len(f) + 1))
 
     def place(self, style: Matrix, meaning: Matrix, worst: float) -> list[Placed]:
         """Each answer's place; `style` [N, WIDTH] unscaled, `meaning` [N, dimension]."""
@@ -110,11 +152,21 @@ class Fitted:
         near = np.exp(-style_distance / (2 * SUPPORT_WIDTH**2)).max(axis=1)
         support = np.clip(near / self.least_support, 0.0, 1.0)
         values = support * values + (1.0 - support) * worst
-        best = likeness.argmax(axis=1)
         return [
-            Placed(float(value), int(anchor), float(row[anchor]), float(held))
-            for value, anchor, row, held in zip(values, best, likeness, support, strict=True)
+            self._placed(float(value), float(f), row, float(held))
+            for value, f, row, held in zip(values, raw, likeness, support, strict=True)
         ]
+
+    def _placed(self, value: float, raw: float, likeness: Matrix, support: float) -> Placed:
+        anchor, nearest = int(likeness.argmax()), int(np.abs(value - self.levels).argmin())
+        return Placed(
+            value=value,
+            anchor=anchor,
+            likeness=float(likeness[anchor]),
+            support=support,
+            nearest=nearest,
+            confidence=None if self.left_out is None else support * self.confidence(raw, nearest),
+        )
 
 
 def fit(style: Matrix, meaning: Matrix, values: Matrix, grid: tuple[Setting, ...] = GRID) -> Fitted:
@@ -151,7 +203,8 @@ def fit(style: Matrix, meaning: Matrix, values: Matrix, grid: tuple[Setting, ...
         setting=setting,
         knots=knots,
         least_support=max(0.5 * float(among.min()), 1e-6),
-        agreement=order_agreement(guess, values) if tuned else None,
+        values=values,
+        left_out=guess if tuned else None,
     )
 
 
@@ -160,6 +213,15 @@ def order_agreement(guess: Matrix, values: Matrix) -> float:
     above = values[:, None] > values[None, :]
     difference = guess[:, None] - guess[None, :]
     return float(((difference > 0) + 0.5 * (difference == 0))[above].mean())
+
+
+def beyond_chance(guess: Matrix, values: Matrix) -> bool:
+    """Whether `guess` rises with `values` beyond chance: Jonckheere's test, normal approximation, one-sided 5%."""
+    _, sizes = np.unique(values, return_counts=True)
+    n = len(values)
+    pairs = (n**2 - (sizes**2).sum()) / 2
+    spread = np.sqrt((n**2 * (2 * n + 3) - (sizes**2 * (2 * sizes + 3)).sum()) / 72)
+    return bool((order_agreement(guess, values) - 0.5) * pairs > ONE_SIDED_5 * spread)
 
 
 def squared(left: Matrix, right: Matrix) -> Matrix:
