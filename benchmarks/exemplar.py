@@ -46,20 +46,25 @@ class Rated:
 
 
 def criterion(texts: list[Rated], space: str) -> Criterion:
-    """Anchors in three tiers: the thirds of `texts` by rating."""
+    """Anchors in three tiers, the thirds of `texts` by rating, or in two where there are two ratings."""
     ranked = sorted(texts, key=lambda one: (one.rating, one.text))
-    thirds = [ranked[at * len(ranked) // 3 : (at + 1) * len(ranked) // 3] for at in range(3)]
-    tiers = [{"means": str(at), "anchors": [one.text for one in third]} for at, third in enumerate(thirds)]
+    parts = [ranked[at * len(ranked) // 3 : (at + 1) * len(ranked) // 3] for at in range(3)]
+    if len(ratings := {one.rating for one in texts}) == 2:
+        parts = [[one for one in ranked if one.rating == rating] for rating in sorted(ratings)]
+    tiers = [{"means": str(at), "anchors": [one.text for one in part]} for at, part in enumerate(parts)]
     spec = {"kind": "exemplar", "with": {"space": space}}
     return Criterion.model_validate({"key": "rated", "ask": "People like it.", "critic": spec, "tiers": tiers})
 
 
-def judged(anchors: list[Rated], texts: list[Rated], tools: Tools) -> dict[str, Column]:
-    """The values of `texts` by each way to judge them."""
+def judged(anchors: list[Rated], texts: list[Rated], tools: Tools) -> tuple[dict[str, Column], bool]:
+    """The values of `texts` by each way to judge them, and whether the exemplar critic says itself that it cannot."""
     answers = [Answer((), one.text) for one in texts]
     found: dict[str, Column] = {}
+    warned = False
     for name, space in (("exemplar", "both"), ("style alone", "style")):
-        verdicts = AnchorSpace(criterion(anchors, space), tools).verdicts(answers)
+        fitted = AnchorSpace(criterion(anchors, space), tools)
+        verdicts = fitted.verdicts(answers)
+        warned = warned or (space == "both" and fitted.fitted.apart is False)
         found[name] = np.array([verdict.value for verdict in verdicts])  # type: ignore[union-attr]
     encoder = tools.encoder()
     near = encoder.encode([one.text for one in texts]) @ encoder.encode([one.text for one in anchors]).T
@@ -67,7 +72,7 @@ def judged(anchors: list[Rated], texts: list[Rated], tools: Tools) -> dict[str, 
     lengths = np.array([len(one.text.split()) for one in anchors])
     rising = np.corrcoef(lengths, [one.rating for one in anchors])[0, 1] >= 0
     found["length"] = np.array([len(one.text.split()) for one in texts]) * (1.0 if rising else -1.0)
-    return found
+    return found, warned
 
 
 def figures(texts: list[Rated], tools: Tools) -> dict[str, Any]:
@@ -76,19 +81,22 @@ def figures(texts: list[Rated], tools: Tools) -> dict[str, Any]:
     place = {one: at for at, one in enumerate(texts)}
     ratings = np.array([one.rating for one in texts])
     partings: dict[str, list[Column]] = {}
+    warnings = []
     for seed in range(PARTINGS):
         half = set(np.random.default_rng(seed).permutation(groups)[: len(groups) // 2])
         sides = [[one for one in texts if (one.group in half) is side] for side in (True, False)]
         values: dict[str, Column] = {}
         for anchors, others in (sides, sides[::-1]):
-            for name, column in judged(anchors, others, tools).items():
+            columns, warned = judged(anchors, others, tools)
+            warnings.append(warned)
+            for name, column in columns.items():
                 # Ranks within the side: the two sides' anchors set two scales.
                 ranks = column.argsort().argsort() / len(column) if name == "length" else column
                 values.setdefault(name, np.zeros(len(texts)))[[place[one] for one in others]] = ranks
         for name, column in values.items():
             partings.setdefault(name, []).append(column)
     members = [np.array([at for at, one in enumerate(texts) if one.group == group]) for group in groups]
-    return {"texts": len(texts), "groups": len(groups)} | {
+    return {"texts": len(texts), "groups": len(groups), "warned": round(float(np.mean(warnings)), 2)} | {
         name: figure(columns, ratings, members) for name, columns in partings.items()
     }
 
@@ -129,7 +137,8 @@ def ttcw(folder: Path) -> list[Rated]:
     """Stories with the number of creativity tests, of fourteen, that most of three experts say they pass."""
     passed: dict[str, int] = {}
     for row in json.loads((folder / "ttcw_majority.json").read_text(encoding="utf-8")):
-        passed[row["story_id"]] = passed.get(row["story_id"], 0) + (row["binary_verdict"] == "Yes")
+        story: str = row["story_id"]
+        passed[story] = passed.get(story, 0) + (row["binary_verdict"] == "Yes")
     stories = json.loads((folder / "ttcw_short_stories.json").read_text(encoding="utf-8"))
     return [
         Rated(clean(row["content"]), float(passed[row["story_id"]]), str(row["story_idx"]))
@@ -144,11 +153,14 @@ def main() -> None:
     data = parser.parse_args().data
     encoder = SentenceEncoder()
     tools = Tools(encoder=lambda: encoder, likelihood=default_tools().likelihood)
-    rated = [*read(data / "hanna" / "human_stories_rated.jsonl")]
+    rated: list[dict[str, Any]] = [*read(data / "hanna" / "human_stories_rated.jsonl")]
     result: dict[str, Any] = {"anchors": anchors_left_out(encoder), "people": {}}
     for name in RATINGS:
         texts = [Rated(clean(row["human_story"]), float(row["ratings"][name]), row["prompt"][:60]) for row in rated]
         result["people"][f"HANNA: {name}"] = figures(texts, tools)
+    by = [Rated(clean(row["human_story"]), 1.0, row["prompt"][:60]) for row in rated]
+    by += [Rated(clean(row["Story"]), 0.0, row["Prompt"][:60]) for row in read(data / "hanna" / "llm_stories.jsonl")]
+    result["people"]["HANNA: by people, not by machines"] = figures(by, tools)
     result["people"]["TTCW: tests passed"] = figures(ttcw(data / "ttcw"), tools)
     RESULT.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     print(json.dumps(result, indent=2))

@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.support.command import anchors_dying
+from tests.support.command import PROGRAM, anchors_dying, anchors_process
 from tests.support.recipes import RUBRIC, write_rows, write_yaml
 
-from rubric_anchors.app.score import BATCH, Tally, score_file
+from rubric_anchors.app.score import BATCH, SHARED_BATCH, Tally, score_file
 from rubric_anchors.app.unfinished import Unfinished
 from rubric_anchors.core.errors import DataError, RubricError, SetupError
 
@@ -158,6 +158,50 @@ def test_a_killed_run_goes_on_from_its_finished_rows(rubric: Path, tmp_path: Pat
     assert read(out) == whole
     assert tally.scored == 700
     assert not partial.exists()
+
+
+@pytest.mark.parametrize("carried", [False, True])
+def test_several_processes_write_the_very_same_rows(rubric: Path, tmp_path: Path, carried: bool) -> None:
+    own = {"rubric": {**SECOND, "id": "own"}} if carried else {}
+    rows = [ROWS[at % 2] | {"id": str(at), "response": f"word {at} x"} | (own if at % 3 else {}) for at in range(1100)]
+    tally, whole = scored(rows, [rubric], tmp_path)
+    out = tmp_path / "shared.jsonl"
+    asked = ("score", tmp_path / "data.jsonl", "--rubric", rubric, "--out", out, "--workers", 2)
+    assert anchors_process(*asked).code == 0
+    assert read(out) == whole
+    assert tally.scored == 1100
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGKILL"])
+def test_processes_end_with_the_one_that_started_them(rubric: Path, tmp_path: Path, number: str) -> None:
+    rows = [ROWS[at % 2] | {"id": str(at), "response": f"word {at} x"} for at in range(3000)]
+    data, out = write_rows(tmp_path / "data.jsonl", rows), tmp_path / "out.jsonl"
+    asked = ("score", data, "--rubric", rubric, "--out", out, "--workers", 2)
+    # The pipes are inherited: the call below returns only when every process that holds them has ended.
+    ran = anchors_dying(f"rubric_anchors.app.unfinished:Unfinished:append:2:after:{number}", *asked)
+    assert ran.code == (130 if number == "SIGINT" else -9)
+    assert "Traceback" not in ran.err
+    assert len(read(tmp_path / "out.jsonl.partial")) == 1 + 2 * SHARED_BATCH
+    tally = score_file(data, [rubric], out, resume=True)
+    assert tally.scored == 3000
+
+
+def test_a_killed_process_is_one_line_and_finished_rows_stay(rubric: Path, tmp_path: Path) -> None:
+    rows = [ROWS[at % 2] | {"id": str(at), "response": f"word {at} x"} for at in range(3000)]
+    data, out = write_rows(tmp_path / "data.jsonl", rows), tmp_path / "out.jsonl"
+    killer = "import multiprocessing, os\n"
+    killer += "import rubric_anchors.app.unfinished as part\n"
+    killer += "append = part.Unfinished.append\n"
+    killer += "def killing(self, rows):\n    append(self, rows)\n"
+    killer += "    [os.kill(one.pid, 9) for one in multiprocessing.active_children()]\n"
+    killer += "part.Unfinished.append = killing\n"
+    asked = ("score", data, "--rubric", rubric, "--out", out, "--workers", 2)
+    ran = anchors_process(
+        *asked, program=PROGRAM.replace("from rubric_anchors.cli", f"{killer}from rubric_anchors.cli")
+    )
+    assert (ran.code, "Traceback" in ran.err) == (2, False)
+    assert "finished rows are kept: go on with --resume" in " ".join(ran.err.split())
+    assert len(read(tmp_path / "out.jsonl.partial")) >= 1 + SHARED_BATCH
 
 
 def test_resuming_where_nothing_was_begun_starts(rubric: Path, tmp_path: Path) -> None:

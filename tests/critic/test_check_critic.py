@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import pytest
 from tests.critic.checks.table import answer
+from tests.critic.checks.test_cases import TABLE
 
 from rubric_anchors.core.errors import RubricError, SetupError
 from rubric_anchors.critic.answer import Answer
@@ -169,3 +170,17 @@ def test_what_a_check_needs_and_cannot_have_is_said_before_the_first_answer(
     criterion = GOOD.with_changes(critic={"check": check})
     with pytest.raises(SetupError, match=r"criterion 'good'.*(verify|bubblewrap)"):
         make_check_critic([criterion], TOOLS)
+
+
+@pytest.mark.parametrize("name", sorted(TABLE))
+def test_a_light_check_asks_for_no_model(name: str) -> None:
+    check = make_check(name, TABLE[name][0][0])
+    assert check.light is (name not in ("code_tests", "python"))
+    if check.light:
+        check.decide_all([answer("The river was slow.")], TOOLS)
+
+
+def test_checks_that_ask_for_models_are_not_light() -> None:
+    assert not make_check("relevance", {}).light
+    assert not make_check("fluency", {}).light
+    assert not make_check("similar_to_reference", {"by": "meaning"}).light

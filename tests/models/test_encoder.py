@@ -69,6 +69,38 @@ def test_a_store_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:
         VectorStore(tmp_path / "vectors.sqlite", "id")
 
 
+def test_the_oldest_half_goes_when_a_store_is_full(tmp_path: Path) -> None:
+    store = VectorStore(tmp_path / "vectors.sqlite", "id", most=10)
+    for at in range(11):
+        store.put({f"text {at}": np.full(3, at, dtype=np.float32)})
+    held = store.get([f"text {at}" for at in range(11)])
+    assert sorted(held) == sorted(f"text {at}" for at in range(6, 11))
+    assert held["text 7"].tolist() == [7.0, 7.0, 7.0]
+
+
+def test_a_store_that_fails_later_is_done_without(tmp_path: Path) -> None:
+    store = VectorStore(tmp_path / "vectors.sqlite", "id")
+    store.put({"text": np.zeros(3, dtype=np.float32)})
+    (tmp_path / "vectors.sqlite").write_bytes(b"no database" * 1000)
+    assert store.get(["text"]) == {}
+    store.put({"text": np.zeros(3, dtype=np.float32)})
+
+
+def test_the_default_encoder_keeps_its_vectors_in_the_cache_where_it_can(
+    real_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RUBRIC_ANCHORS_CACHE", str(tmp_path))
+    encoder = SentenceEncoder(real_encoder)
+    encoder.keep_in_cache()
+    encoder.encode(["Kept."])
+    assert (tmp_path / "vectors.sqlite").is_file()
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("RUBRIC_ANCHORS_CACHE", str(tmp_path / "file" / "cache"))
+    other = SentenceEncoder(real_encoder)
+    other.keep_in_cache()
+    assert other.encode(["Not kept."]).shape == (1, 384)
+
+
 def test_a_fingerprint_follows_weights_and_settings(tmp_path: Path) -> None:
     weights = tmp_path / "model.safetensors"
     weights.write_bytes(b"one")

@@ -4,8 +4,9 @@ Every rubric given judges every answer; the rubrics that a row names or carries 
 criterion does.
 """
 
+import os
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -13,20 +14,23 @@ from typing import Final
 from pydantic import JsonValue
 
 from rubric_anchors.app.progress import Progress, Silent
+from rubric_anchors.app.sharing import Asked, Work, Written, judge_rows, judge_shared
 from rubric_anchors.app.unfinished import Unfinished, refuse_out
 from rubric_anchors.core.errors import DataError, RubricError
 from rubric_anchors.core.ids import content_id
 from rubric_anchors.critic.base import Tools
-from rubric_anchors.data.rows import AnswerRow, Answers, Rejected, read_answers
-from rubric_anchors.reward.marks import row_json
-from rubric_anchors.reward.record import answer_to
+from rubric_anchors.data.rows import Answers, Rejected, read_answers
 from rubric_anchors.reward.scorer import Scorer
 from rubric_anchors.reward.tools import default_tools
 from rubric_anchors.rubric.load import load_rubric
 from rubric_anchors.rubric.model import Rubric
 
 BATCH: Final = 128
-"""Answers judged together, and lost to a kill at most."""
+"""Answers judged together, and lost to a kill at most where one process judges."""
+SHARED_BATCH: Final = 512
+"""The same for each of several processes."""
+MANY: Final = 2000
+"""Answers from which other processes are worth their start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,7 @@ def score_file(
     allow_code: bool = False,
     resume: bool = False,
     force: bool = False,
+    workers: int | None = 1,
     tools: Tools | None = None,
     progress: Progress | None = None,
 ) -> Tally:
@@ -71,18 +76,24 @@ def score_file(
 
     Finished rows stand in `OUT.partial` until all are done; `resume` goes on with them, `force` starts anew and
     replaces `out`. `allow_code`: whether `rubrics` may name functions to be run; a change in such a function is not
-    seen by `resume`. Raises RubricError and DataError for files that cannot be used, SetupError where `out` cannot be
-    written or is there already. A single row that cannot be read is listed in the tally instead, unless no row can.
+    seen by `resume`. `workers`: processes that judge beside each other, where the rubrics need no model; None: one for
+    each core, where there are many answers (see `app.sharing` on calling this from a script).
+
+    Raises RubricError and DataError for files that cannot be used, SetupError where `out` cannot be written or is there
+    already. A single row that cannot be read is listed in the tally instead, unless no row can.
     """
     progress = progress or Silent()
     out = Path(out)
     refuse_out(out, resume=resume, force=force)
     book = _book(rubrics)
-    scorer = Scorer(book, replace(tools or default_tools(), allow_code=allow_code))
+    tools = replace(tools or default_tools(), allow_code=allow_code)
+    scorer = Scorer(book, tools)
     answers = read_answers(data, tuple(book))
     asked, unreadable = _asked(answers, book, scorer)
     count = _Count()
-    begun: dict[str, JsonValue] = {"work": _work_id(asked, {**answers.rubrics, **book}, judge_reasoning)}
+    rubrics_there = {**answers.rubrics, **book}
+    work = Work({name: one for name, one in rubrics_there.items() if name in scorer}, tools, judge_reasoning)
+    begun: dict[str, JsonValue] = {"work": _work_id(asked, rubrics_there, judge_reasoning)}
     with Unfinished(out, begun, resume=resume) as unfinished:
         done = len(unfinished.found)
         for row in unfinished.found:
@@ -91,19 +102,25 @@ def score_file(
             progress.say(f"going on after {done} of {len(asked)} answers")
         with progress.task("scoring", len(asked), "answers") as task:
             task.advance(done)
-            for start in range(done, len(asked), BATCH):
-                part = asked[start : start + BATCH]
-                judged = [answer_to(row.prompt, row.response, judge_reasoning=judge_reasoning) for row, _ in part]
-                marks = scorer.score(judged, [applied for _, applied in part])
-                written = [
-                    row_json(row.id, "+".join(applied), mark) for (row, applied), mark in zip(part, marks, strict=True)
-                ]
+            for written in _judged(asked[done:], work, scorer, workers):
                 unfinished.append(written)
                 for line in written:
                     count.add(line)
-                task.advance(len(part))
+                task.advance(len(written))
         unfinished.finish()
     return count.tally(out, unreadable)
+
+
+def _judged(asked: Sequence[Asked], work: Work, scorer: Scorer, workers: int | None) -> Iterator[list[Written]]:
+    """The rows as they are written, a batch at a time, in order."""
+    if workers is None:
+        workers = (os.cpu_count() or 1) if len(asked) >= MANY else 1
+    if workers > 1 and scorer.light:
+        parts = [asked[start : start + SHARED_BATCH] for start in range(0, len(asked), SHARED_BATCH)]
+        yield from judge_shared(work, parts, min(workers, len(parts)))
+    else:
+        for start in range(0, len(asked), BATCH):
+            yield judge_rows(scorer, asked[start : start + BATCH], work.judge_reasoning)
 
 
 def _book(paths: Sequence[str | Path]) -> dict[str, Rubric]:
@@ -116,11 +133,7 @@ def _book(paths: Sequence[str | Path]) -> dict[str, Rubric]:
     return book
 
 
-Asked = list[tuple[AnswerRow, tuple[str, ...]]]
-"""Answers with the names of the rubrics that judge them."""
-
-
-def _asked(answers: Answers, book: Mapping[str, Rubric], scorer: Scorer) -> tuple[Asked, tuple[Rejected, ...]]:
+def _asked(answers: Answers, book: Mapping[str, Rubric], scorer: Scorer) -> tuple[list[Asked], tuple[Rejected, ...]]:
     """What can be scored, and every row that cannot."""
     broken: dict[str, str] = {}
     for name, rubric in answers.rubrics.items():
@@ -131,7 +144,7 @@ def _asked(answers: Answers, book: Mapping[str, Rubric], scorer: Scorer) -> tupl
             scorer.add(name, rubric)
         except RubricError as error:
             broken[name] = str(error)
-    asked: Asked = []
+    asked: list[Asked] = []
     rejected = list(answers.rejected)
     for row in answers.rows:
         applied = tuple(dict.fromkeys((*book, *row.prompt.rubrics)))
@@ -148,7 +161,7 @@ def _asked(answers: Answers, book: Mapping[str, Rubric], scorer: Scorer) -> tupl
     return asked, tuple(sorted(rejected, key=lambda one: one.line))
 
 
-def _work_id(asked: Asked, rubrics: Mapping[str, Rubric], judge_reasoning: bool) -> str:
+def _work_id(asked: Sequence[Asked], rubrics: Mapping[str, Rubric], judge_reasoning: bool) -> str:
     """The same for the same answers in the same order, rubrics and options: what finished rows may be kept for."""
     answers: list[JsonValue] = [
         [row.id, [list(turn) for turn in row.prompt.messages], row.response, row.prompt.reference, list(applied)]

@@ -91,6 +91,14 @@ def score(
     allow_code: Annotated[
         bool, typer.Option("--allow-code", help="Let the rubrics given here run the functions that they name.")
     ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Processes that judge; more than one only for rubrics that need no model.",
+            show_default="a core each where rows are many",
+        ),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run, from OUT.partial.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Start anew, and replace OUT where it is there.")] = False,
 ) -> None:
@@ -105,6 +113,7 @@ def score(
         allow_code=allow_code,
         resume=resume,
         force=force,
+        workers=workers,
         progress=_progress(),
     )
     for row in tally.unreadable[:MOST_ROWS_LISTED]:

@@ -80,6 +80,12 @@ class Check(Frozen):
     runs_code: ClassVar[bool] = False
     """Whether its options name code to be run in this process; such a check has to be allowed."""
 
+    @property
+    def light(self) -> bool:
+        """Whether answers may be shared out among processes: no model is loaded for them, nothing of the user's runs. A
+        check that decides many at once with a reason of its own (`decide_all`) is not, unless it says so."""
+        return type(self).decide_all is Check.decide_all and not self.runs_code
+
     def ready(self) -> None:
         """Called once, before the first answer. Raises RubricError or SetupError for what it needs and cannot have."""
 

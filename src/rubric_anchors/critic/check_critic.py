@@ -28,6 +28,11 @@ class CheckCritic:
         self._tools = tools
 
     @property
+    def light(self) -> bool:
+        """Whether all its checks are."""
+        return all(check.light for _, check in self._pairs)
+
+    @property
     def keys(self) -> tuple[str, ...]:
         return tuple(criterion.key for criterion, _ in self._pairs)
 

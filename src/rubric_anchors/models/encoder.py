@@ -3,6 +3,7 @@
 import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rubric_anchors.core.errors import SetupError
-from rubric_anchors.models.embedded import embedded_encoder
+from rubric_anchors.models.embedded import cache_folder, embedded_encoder
 from rubric_anchors.models.folder import local_folder, weights_fingerprint
 from rubric_anchors.models.vectors import VectorStore
 
@@ -44,6 +45,11 @@ class SentenceEncoder:
         self._remembered = max(1, remembered)
         self._memory: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._store = VectorStore(Path(store), self.fingerprint) if store is not None else None
+
+    def keep_in_cache(self) -> None:
+        """Keep vectors in the cache folder from now on, where that can be written."""
+        with suppress(SetupError):
+            self._store = VectorStore(cache_folder() / "vectors.sqlite", self.fingerprint)
 
     @cached_property
     def fingerprint(self) -> str:

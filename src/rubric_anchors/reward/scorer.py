@@ -62,6 +62,11 @@ class Scorer:
         """Make `rubric` known under `name`. Raises RubricError or SetupError for what it asks for and cannot have."""
         self._ready[name] = _Ready(rubric, Plan.compile(rubric), tuple(build_critics(rubric, self._tools)))
 
+    @property
+    def light(self) -> bool:
+        """Whether all critics are light (`Check.light`), so that answers may be shared out among processes."""
+        return all(getattr(critic, "light", False) for ready in self._ready.values() for critic in ready.critics)
+
     def use_plan(self, name: str, plan: Plan) -> None:
         """Aggregate `name` by `plan`, the same rubric's with other weights, from now on. Else raises InputError."""
         ready = self._ready[name]

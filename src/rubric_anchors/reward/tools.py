@@ -15,7 +15,10 @@ def default_tools() -> Tools:
 def _encoder() -> Encoder:
     from rubric_anchors.models.encoder import SentenceEncoder
 
-    return SentenceEncoder()
+    encoder = SentenceEncoder()
+    # Files of answers are scored again and again, with one criterion changed.
+    encoder.keep_in_cache()
+    return encoder
 
 
 @cache

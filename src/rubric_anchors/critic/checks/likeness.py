@@ -37,6 +37,10 @@ class SimilarToReference(Check):
     high: Share = 0.9
     """Under `meaning`: the cosine from which the value is 1."""
 
+    @property
+    def light(self) -> bool:
+        return self.by != "meaning"
+
     def decide_all(self, answers: Sequence[Answer], tools: Tools) -> list[Finding]:
         """Raises CriticError where a row has no reference."""
         references = [_reference(answer) for answer in answers]

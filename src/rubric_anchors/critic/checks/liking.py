@@ -41,6 +41,10 @@ class Fitted(Check):
         if self.sha256 not in (None, found):
             raise RubricError(f"{self.file} has the SHA-256 {found}, and the rubric wants {self.sha256}")
 
+    @property
+    def light(self) -> bool:
+        return self.critic.space == "style"
+
     def decide(self, answer: Answer) -> Finding:
         """For a critic of style alone. Raises CriticError for one that needs an encoder."""
         if self.critic.space != "style":
