@@ -1,4 +1,4 @@
-"""The tables of docs/ai-tone.md and docs/liking.md are those of the measurements."""
+"""The tables of docs/ai-tone.md, docs/liking.md and docs/exemplars.md are those of the measurements."""
 
 import json
 from pathlib import Path
@@ -34,3 +34,24 @@ def test_a_row_on_liking_has_the_measured_figures(name: str) -> None:
     low, high = found["interval"]
     row = f"| {name} | {found['liked']} + {found['disliked']} | {found['area']:.3f} ({low:.3f} to {high:.3f}) |"
     assert row in (ROOT / "docs" / "liking.md").read_text(encoding="utf-8")
+
+
+EXEMPLAR = json.loads((ROOT / "benchmarks" / "results" / "exemplar.json").read_text(encoding="utf-8"))
+EXEMPLARS = (ROOT / "docs" / "exemplars.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", EXEMPLAR["people"])
+def test_a_row_on_rated_anchors_has_the_measured_figures(name: str) -> None:
+    found = EXEMPLAR["people"][name]
+    low, high = found["exemplar"]["interval"]
+    row = f"| {name} | {found['texts']} | {found['exemplar']['order']:.3f} ({low:.3f} to {high:.3f}) |"
+    row += "".join(f" {found[way]['order']:.3f} |" for way in ("style alone", "nearest anchor", "length"))
+    assert f"{row} {found['warned']:.0%} |" in EXEMPLARS
+
+
+@pytest.mark.parametrize("name", EXEMPLAR["anchors"])
+def test_a_row_on_the_demo_s_anchors_has_the_measured_figures(name: str) -> None:
+    found = EXEMPLAR["anchors"][name]
+    low, high = found["interval"]
+    row = f"| {found['order']:.3f} ({low:.3f} to {high:.3f}) | {found['right']:.0%} | {found['confident']:.0%} |"
+    assert f"{row} {found['nearest anchor']:.3f} |" in EXEMPLARS
