@@ -1,4 +1,4 @@
-"""Checks on tone, English: concrete or abstract, a person's or an assistant's."""
+"""Checks on tone: concrete or abstract (English), a person's or an assistant's (English, Korean, Chinese)."""
 
 import re
 from collections import Counter
@@ -23,6 +23,8 @@ TONE_LISTS: Final = (
     "hedges",
     "flattery",
     "self_praise",
+    "tone_ko",
+    "tone_zh",
 )
 # Distances are bounded, so that the time is linear.
 _NOT_BUT = re.compile(
@@ -30,6 +32,12 @@ _NOT_BUT = re.compile(
     r"[^.!?\n;]{1,80}?"
     r"(?:[,;—–-]\s?|\.\s)(?:but|it['’]s|it is|they['’]re|they are|that['’]s|we['’]re)\b",
     re.IGNORECASE,
+)
+# Mere addition (뿐만 아니라; 不是…而是) is everybody's; belittling the first half is the mannerism.
+_NOT_BUT_CJK = re.compile(
+    r"단순(?:한|히)\s[^.!?\n]{1,60}?(?:아니라|넘어|아닌)"
+    r"|그저\s[^.!?\n]{1,60}?(?:것이|게)\s아니라"
+    r"|(?:不(?:仅仅|僅僅|只|单单|單單|单|單|仅|僅)是|不仅|不僅)[^。！？!?\n；;]{1,40}?[，,]\s?(?:更是|而是|更能|更让|更讓|还是|還是|也是)"
 )
 _DASHES = re.compile(r"—|(?<=\s)–(?=\s)|(?<=\w)--(?=\w)")
 _DASHES_FREE: Final = 1.0
@@ -105,7 +113,8 @@ class Concreteness(Check):
 @check("ai_tone")
 class AiTone(Check):
     """1 where nothing sounds like an assistant. Falls with the hits in 100 words: phrases of the tone lists, `not just
-    this but that`, each emoji, and each dash beyond one in 100 words. English. Answers under 100 words count as 100."""
+    this but that`, each emoji, and each dash beyond one in 100 words. English, weighed by data (`weigh`); Korean and
+    Chinese, not validated on data yet. Answers under 100 words count as 100."""
 
     per: Positive = 3.0
     """How many hits in 100 words give 0."""
@@ -128,6 +137,7 @@ class AiTone(Check):
         entries = self.entries.entries
         places: list[Place] = [(entries[hit.phrase], hit.start, hit.end) for hit in self.entries.passages(view)]
         places += [("not this but that", *found.span()) for found in _NOT_BUT.finditer(view.norm)]
+        places += [("not this but that", *found.span()) for found in _NOT_BUT_CJK.finditer(view.norm)]
         places += emoji_in(view)
         dashes = [("dash", *found.span()) for found in _DASHES.finditer(view.norm)]
         surplus = max(len(dashes) - _DASHES_FREE * view.hundreds, 0.0)
