@@ -25,6 +25,17 @@ def test_the_page_says_how_often_people_are_accused() -> None:
     assert all(f"`{name}` {share:.1%}" in PAGE for name, share in people["accused"].items())
 
 
+WEIGHED = json.loads((ROOT / "benchmarks" / "results" / "tone_weights.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", WEIGHED)
+def test_a_row_on_weights_has_the_measured_figures(name: str) -> None:
+    found = WEIGHED[name]
+    low, high = found["difference"]
+    row = f"| {name} | {found['human']} + {found['machine']} | {found['plain']:.3f} | {found['weighed']:.3f} |"
+    assert f"{row} {low:+.3f} to {high:+.3f} |" in PAGE
+
+
 LIKING = json.loads((ROOT / "benchmarks" / "results" / "liking.json").read_text(encoding="utf-8"))
 
 

@@ -108,7 +108,7 @@ STYLE: Table = {
     "ai_tone": [
         ({}, "We drove out before dawn and the car smelled of oranges.", 1.0),
         ({}, "As an AI, I hope this helps! It is a testament to hope. Feel free to ask.", 0.0),
-        ({"per": 2}, "It is not just a house, but a home.", 0.5),
+        ({"per": 2, "weigh": False}, "It is not just a house, but a home.", 0.5),
         ({"per": 2}, "Nice 🙂", 0.5),
         ({"per": 2}, "One — two.", 1.0),
         ({"per": 4}, "One — two — three.", 0.75),

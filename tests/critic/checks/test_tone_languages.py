@@ -1,10 +1,18 @@
 """Ordinary Korean and Chinese sound like nobody's assistant. The texts were written for this test."""
 
+import json
+import os
+from importlib.resources import files
+from pathlib import Path
+
 import pytest
 from tests.critic.checks.table import answer
 
 from rubric_anchors.critic.checks.registry import make_check
+from rubric_anchors.critic.checks.tone import TONE_LISTS
+from rubric_anchors.critic.wordlists import word_list
 
+DATA = Path(os.environ.get("RUBRIC_ANCHORS_TEST_DATA") or Path(__file__).parents[4] / "shared" / "data")
 ORDINARY = [
     "어제 비가 와서 우산을 들고 나갔는데 금방 그쳤다.",
     "엄마가 시장에서 고등어를 두 마리 사 오셨다. 저녁에 무를 깔고 조렸다.",
@@ -64,3 +72,34 @@ def test_a_text_in_two_languages_is_searched_in_both() -> None:
         "도움이 되셨기를 바랍니다",
         "希望对您有所帮助",
     ]
+
+
+def test_a_wording_counts_by_how_much_more_machines_use_it() -> None:
+    table = json.loads((files("rubric_anchors.critic") / "tone_weights.json").read_text(encoding="utf-8"))
+
+    def lost(text: str) -> float:
+        return 2.0 * (1.0 - make_check("ai_tone", {"per": 2}).decide(answer(text)).value)
+
+    assert lost("It is a testament to hope.") == pytest.approx(table["entries"]["testament to"])
+    assert lost("In conclusion, it rained.") == pytest.approx(table["entries"]["in conclusion"])
+    assert table["entries"]["testament to"] > 1.0 > table["entries"]["in conclusion"] > 0.0
+    # Never seen in the data, in a list that was: the list's weight. In a list of which the data say nothing: 1.
+    assert "to summarise" not in table["entries"]
+    assert lost("To summarise, it rained.") == pytest.approx(table["lists"]["summing_up"])
+    assert lost("I hope this helps.") == lost("Nice 🙂") == lost("综上所述，下雨了。") == pytest.approx(1.0)
+
+
+def test_weights_are_of_wordings_that_there_are() -> None:
+    table = json.loads((files("rubric_anchors.critic") / "tone_weights.json").read_text(encoding="utf-8"))
+    known = {entry for name in TONE_LISTS for entry in word_list(name)} | {"not this but that"}
+    assert set(table["entries"]) <= known
+    assert set(table["lists"]) <= {*TONE_LISTS, "marks"}
+    assert all(0.0 <= weight < 3.0 for kind in ("entries", "lists") for weight in table[kind].values())
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the third-party texts that the weights come of are not here")
+def test_the_weights_are_those_that_the_texts_give() -> None:
+    from benchmarks.weigh_tone import corpus, weights
+
+    table = json.loads((files("rubric_anchors.critic") / "tone_weights.json").read_text(encoding="utf-8"))
+    assert weights(corpus(DATA)) == {"entries": table["entries"], "lists": table["lists"]}

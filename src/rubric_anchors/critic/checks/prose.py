@@ -31,7 +31,7 @@ _FEWEST_WORDS: Final = 3
 
 @lru_cache(maxsize=1)
 def _assistant_talk() -> PhraseSet:
-    names = ("assistant_boilerplate", "stock_openers", "stock_closers", "refusals")
+    names = ("assistant_boilerplate", "stock_openers", "stock_closers", "summing_up", "refusals")
     return PhraseSet([entry for name in names for entry in word_list(name)])
 
 

@@ -1,9 +1,11 @@
 """Checks on tone: concrete or abstract (English), a person's or an assistant's (English, Korean, Chinese)."""
 
+import json
 import re
 from collections import Counter
-from functools import cached_property, lru_cache
-from typing import Annotated, Final
+from functools import lru_cache
+from importlib.resources import files
+from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import Field, field_validator
 
@@ -13,12 +15,14 @@ from rubric_anchors.critic.checks.characters import emoji_in
 from rubric_anchors.critic.checks.options import Amount, Place, Positive, falling, finding, number
 from rubric_anchors.critic.checks.registry import check
 from rubric_anchors.critic.phrases import PhraseSet
+from rubric_anchors.critic.text import TextView
 from rubric_anchors.critic.wordlists import word_list
 
 TONE_LISTS: Final = (
     "assistant_boilerplate",
     "stock_openers",
     "stock_closers",
+    "summing_up",
     "stock_metaphors",
     "hedges",
     "flattery",
@@ -39,6 +43,7 @@ _NOT_BUT_CJK = re.compile(
     r"|그저\s[^.!?\n]{1,60}?(?:것이|게)\s아니라"
     r"|(?:不(?:仅仅|僅僅|只|单单|單單|单|單|仅|僅)是|不仅|不僅)[^。！？!?\n；;]{1,40}?[，,]\s?(?:更是|而是|更能|更让|更讓|还是|還是|也是)"
 )
+_NOT_BUTS: Final = {"not this but that": _NOT_BUT, "not merely this (Korean, Chinese)": _NOT_BUT_CJK}
 _DASHES = re.compile(r"—|(?<=\s)–(?=\s)|(?<=\w)--(?=\w)")
 _DASHES_FREE: Final = 1.0
 """Dashes in 100 words that people use too."""
@@ -120,6 +125,9 @@ class AiTone(Check):
     """How many hits in 100 words give 0."""
     lists: Annotated[tuple[str, ...], Field(min_length=1)] = TONE_LISTS
     """Names of shipped lists."""
+    weigh: bool = True
+    """Whether an English wording counts by how much more machines use it than people: 1 on average, 0 for what people
+    say as often. Wordings of which the data say nothing count 1: boilerplate, flattery, Korean, Chinese."""
 
     @field_validator("lists")
     @classmethod
@@ -128,23 +136,57 @@ class AiTone(Check):
             word_list(name)
         return lists
 
-    @cached_property
-    def entries(self) -> PhraseSet:
-        return _phrases(self.lists)
-
     def decide(self, answer: Answer) -> Finding:
         view = answer.view
-        entries = self.entries.entries
-        places: list[Place] = [(entries[hit.phrase], hit.start, hit.end) for hit in self.entries.passages(view)]
-        places += [("not this but that", *found.span()) for found in _NOT_BUT.finditer(view.norm)]
-        places += [("not this but that", *found.span()) for found in _NOT_BUT_CJK.finditer(view.norm)]
-        places += emoji_in(view)
-        dashes = [("dash", *found.span()) for found in _DASHES.finditer(view.norm)]
+        marks = marks_of(view, self.lists)
+        dashes = [mark for mark in marks if mark.kind == "dash"]
+        counted = [mark for mark in marks if mark.kind != "dash"]
         surplus = max(len(dashes) - _DASHES_FREE * view.hundreds, 0.0)
-        rate = (len(places) + surplus) / view.hundreds
+        weighed = sum(_weight(mark) for mark in counted) if self.weigh else len(counted)
+        rate = (weighed + surplus) / view.hundreds
         note = f"{number(rate)} hits in 100 words" if rate else "nothing found"
-        shown = sorted(places + (dashes if surplus else []), key=lambda place: place[1])
-        return finding(falling(rate, self.per), note, view, shown)
+        shown = sorted(counted + (dashes if surplus else []), key=lambda mark: mark.start)
+        return finding(falling(rate, self.per), note, view, [(m.wording, m.start, m.end) for m in shown])
+
+
+class ToneMark(NamedTuple):
+    """Something that counts against an answer, at characters start..end of its normal text."""
+
+    kind: Literal["phrase", "not but", "emoji", "dash"]
+    wording: str
+    """The entry of a list that was found; else what it is."""
+    start: int
+    end: int
+
+
+def marks_of(view: TextView, lists: tuple[str, ...]) -> list[ToneMark]:
+    """All marks in a text; dashes all of them, people's share too."""
+    phrases = _phrases(lists)
+    found = [ToneMark("phrase", phrases.entries[hit.phrase], hit.start, hit.end) for hit in phrases.passages(view)]
+    for name, pattern in _NOT_BUTS.items():
+        found += [ToneMark("not but", name, *place.span()) for place in pattern.finditer(view.norm)]
+    found += [ToneMark("emoji", *place) for place in emoji_in(view)]
+    return found + [ToneMark("dash", "dash", *place.span()) for place in _DASHES.finditer(view.norm)]
+
+
+def _weight(mark: ToneMark) -> float:
+    """How much a mark counts: 1 on average over those in machines' texts."""
+    entries, lists = _weights()
+    wording = "emoji" if mark.kind == "emoji" else mark.wording
+    return entries.get(wording, lists.get(_home(wording), 1.0))
+
+
+@lru_cache(maxsize=1)
+def _weights() -> tuple[dict[str, float], dict[str, float]]:
+    """By wording, and by list for wordings that no text had; what is in neither counts 1. Made by
+    `benchmarks/weigh_tone.py`."""
+    table = json.loads((files("rubric_anchors.critic") / "tone_weights.json").read_text(encoding="utf-8"))
+    return table["entries"], table["lists"]
+
+
+@lru_cache(maxsize=4096)
+def _home(wording: str) -> str:
+    return next((name for name in TONE_LISTS if wording in word_list(name)), "")
 
 
 @lru_cache(maxsize=32)
