@@ -10,12 +10,24 @@ from tests.critic.checks.cases_markup import MARKUP
 from tests.critic.checks.cases_placing import PLACING
 from tests.critic.checks.cases_style import STYLE
 from tests.critic.checks.cases_verified import VERIFIED
+from tests.critic.checks.cases_wording import WORDING
 from tests.critic.checks.table import Case, Table, decide
 
 import rubric_anchors.critic.build  # noqa: F401  # importing it registers every check
 from rubric_anchors.critic.checks.registry import check_registry
 
-TABLE: Table = {**COUNTS, **FIGURES, **FORMATS, **LEXICAL, **LIKENESS, **MARKUP, **PLACING, **STYLE, **VERIFIED}
+TABLE: Table = {
+    **COUNTS,
+    **FIGURES,
+    **FORMATS,
+    **LEXICAL,
+    **LIKENESS,
+    **MARKUP,
+    **PLACING,
+    **STYLE,
+    **VERIFIED,
+    **WORDING,
+}
 CASES = [pytest.param(name, case, id=f"{name}-{at}") for name, cases in TABLE.items() for at, case in enumerate(cases)]
 NEED_MORE = {"relevance", "fluency", "similar_to_reference", "python", "fitted"}
 """A model, a reference, somebody's function or file: tested by themselves."""

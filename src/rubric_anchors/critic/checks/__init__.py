@@ -19,7 +19,9 @@ from rubric_anchors.critic.checks import (
     repeating,
     schemas,
     tone,
+    units,
     verified,
+    wording,
 )
 
 __all__ = [
@@ -40,5 +42,7 @@ __all__ = [
     "repeating",
     "schemas",
     "tone",
+    "units",
     "verified",
+    "wording",
 ]
