@@ -1,16 +1,23 @@
-"""The check that holds an answer against the row's reference."""
+"""Checks that hold an answer against other texts: the row's reference, given points, the rubric itself."""
 
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.support.fakes import answer, fake_tools
 
-import rubric_anchors.critic.build  # noqa: F401  # importing it registers every check
 from rubric_anchors.core.errors import CriticError
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Likelihood, Tools
+from rubric_anchors.critic.build import build_critics
+from rubric_anchors.critic.checks.likeness import longest_common
 from rubric_anchors.critic.checks.registry import make_check
+from rubric_anchors.models.chat import ScriptedChatModel
+from rubric_anchors.rubric.model import Rubric
+from rubric_anchors.rubric.outcome import Judged
 
 
 class Letters:
@@ -67,3 +74,56 @@ def test_meaning_is_the_cosine_between_the_edges() -> None:
 def test_without_a_reference_nothing_is_judged() -> None:
     with pytest.raises(CriticError, match="needs a reference"):
         value_of("text", None)
+
+
+@pytest.mark.parametrize(
+    ("reference", "text", "value"),
+    [
+        ("police killed the gunman", "police kill the gunman", 0.75),  # Lin 2004, section 3.1: 3 of 4 and 4
+        ("police killed the gunman", "the gunman kill police", 0.5),  # 2 of 4 and 4
+        ("police killed the gunman", "", 0.0),
+        ("a b c d e", "a x c x e x", 6 / 11),
+    ],
+)
+def test_rouge_l_is_that_of_its_paper(reference: str, text: str, value: float) -> None:
+    given = Answer((), text, reference=reference)
+    assert make_check("similar_to_reference", {"by": "sequence"}).decide(given).value == pytest.approx(value)
+
+
+@given(st.text("abc", max_size=12), st.text("abcd", max_size=12))
+def test_the_longest_common_subsequence_is_that_of_the_plain_table(one: str, other: str) -> None:
+    table = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
+    for i, left in enumerate(one):
+        for j, right in enumerate(other):
+            table[i + 1][j + 1] = table[i][j] + 1 if left == right else max(table[i][j + 1], table[i + 1][j])
+    assert longest_common(one, other) == table[-1][-1]
+
+
+def test_a_point_may_be_made_in_other_words_where_an_encoder_is_there() -> None:
+    check = make_check("covers_points", {"points": ["the river flooded", "boats sank"], "by": "meaning", "near": 0.6})
+    assert not check.light
+    [found] = check.decide_all([answer("Flooded was the river, they say. We had lunch.")], fake_tools())
+    assert found.value == 0.5
+    assert [item.start for item in found.evidence if item.start is not None] == [0]
+    assert "missing: boats sank" in found.evidence[0].note
+
+
+def test_copying_may_be_held_against_the_rubric_itself() -> None:
+    tiers = [
+        {"means": "It is bare."},
+        {"means": "Things are seen.", "anchors": ["We rowed out before the sun was up that day."]},
+    ]
+    seen = {"key": "seen", "ask": "The answer is full of things seen.", "critic": "judge", "tiers": tiers}
+
+    def value(of: list[str], text: str) -> float:
+        copying = {"key": "own", "ask": "Own words.", "critic": {"check": "copying", "with": {"of": of}}}
+        rubric = Rubric.model_validate({"id": "r", "criteria": [copying, seen]})
+        critic = next(one for one in build_critics(rubric, fake_tools(ScriptedChatModel())) if "own" in one.keys)
+        [[verdict]] = critic.judge([answer(text)])
+        assert isinstance(verdict, Judged)
+        return verdict.value
+
+    anchor, ask = "We rowed out before the sun was up that day.", "The answer is full of things seen."
+    assert value(["prompt"], anchor) == value(["prompt"], ask) == 1.0
+    assert (value(["anchors"], anchor), value(["anchors"], ask)) == (0.0, 1.0)
+    assert (value(["asks"], anchor), value(["asks"], ask)) == (1.0, 0.0)

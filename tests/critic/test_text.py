@@ -50,6 +50,10 @@ def test_words_are_what_readers_count(text: str, expected: list[str]) -> None:
     [
         ("One. Two! Three?", ["One.", "Two!", "Three?"]),
         ("Dr. Lee met Mrs. Kim. They sat.", ["Dr. Lee met Mrs. Kim.", "They sat."]),
+        ("Am 3. Oktober 1990 regnete es. Es war kalt.", ["Am 3. Oktober 1990 regnete es.", "Es war kalt."]),
+        ("Im 19. Jahrhundert war das so.", ["Im 19. Jahrhundert war das so."]),
+        ("Es waren 3. Oktopusse sind selten.", ["Es waren 3.", "Oktopusse sind selten."]),
+        ("El Sr. López llegó. La Dra. Ruiz no.", ["El Sr. López llegó.", "La Dra. Ruiz no."]),
         ("It costs 3.50 now. Good.", ["It costs 3.50 now.", "Good."]),
         ("At 5 p.m. We left.", ["At 5 p.m.", "We left."]),
         ("J. K. Smith wrote it.", ["J. K. Smith wrote it."]),

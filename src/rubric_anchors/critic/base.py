@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rubric_anchors.core.frozen import Frozen
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.models.chat import ChatModel
-from rubric_anchors.rubric.model import Criterion
+from rubric_anchors.rubric.model import Criterion, Rubric
 from rubric_anchors.rubric.outcome import Evidence, Verdict
 
 
@@ -88,6 +88,12 @@ class Check(Frozen):
 
     def ready(self) -> None:
         """Called once, before the first answer. Raises RubricError or SetupError for what it needs and cannot have."""
+
+    def within(self, rubric: Rubric) -> Self:
+        """The check as it stands in `rubric`; called once, after `ready`. Overridden by checks that look at the rubric
+        itself."""
+        del rubric
+        return self
 
     def decide(self, answer: Answer) -> Finding:
         """The finding on one answer. Pure; never raises on any text."""

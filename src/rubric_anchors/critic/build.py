@@ -3,6 +3,7 @@
 from rubric_anchors.core.errors import RubricError, SetupError
 from rubric_anchors.critic import check_critic, checks, exemplar, fluency, judge, relevance
 from rubric_anchors.critic.base import Critic, Tools
+from rubric_anchors.critic.check_critic import CheckCritic
 from rubric_anchors.critic.kinds import critic_registry
 from rubric_anchors.rubric.model import Criterion, Rubric
 
@@ -25,7 +26,8 @@ def build_critics(rubric: Rubric, tools: Tools) -> list[Critic]:
         except RubricError as error:
             raise RubricError(f"rubric {rubric.id!r}, criterion {criteria[0].key!r}: {error}") from error
         try:
-            critics.append(factory(criteria, tools))
+            critic = factory(criteria, tools)
         except (RubricError, SetupError) as error:
             raise type(error)(f"rubric {rubric.id!r}: {error}") from error
+        critics.append(critic.within(rubric) if isinstance(critic, CheckCritic) else critic)
     return critics

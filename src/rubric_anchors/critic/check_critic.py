@@ -10,7 +10,7 @@ from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Check, Finding, Tools
 from rubric_anchors.critic.checks.registry import make_check
 from rubric_anchors.critic.kinds import critic_registry
-from rubric_anchors.rubric.model import Criterion
+from rubric_anchors.rubric.model import Criterion, Rubric
 from rubric_anchors.rubric.outcome import Cause, Judged, Unjudged, Verdict
 
 
@@ -26,6 +26,11 @@ class CheckCritic:
             raise ValueError(f"{len(checks)} checks for {len(criteria)} criteria")
         self._pairs = tuple(zip(criteria, checks, strict=True))
         self._tools = tools
+
+    def within(self, rubric: Rubric) -> "CheckCritic":
+        """The critic with its checks as they stand in `rubric`."""
+        criteria = [criterion for criterion, _ in self._pairs]
+        return CheckCritic(criteria, [check.within(rubric) for _, check in self._pairs], self._tools)
 
     @property
     def light(self) -> bool:

@@ -49,6 +49,10 @@ STYLE: Table = {
         ({}, "a" * 500, 0.0),
         ({"free": 0.0, "soft": 1.0}, "We go out now. We stay in. We go out now.", 2 / 3),
         ({"n": 1, "free": 0.0, "soft": 1.0}, "one two one two", 0.5),
+        # 5 of 6 words in common; then 4 of 7.
+        ({"alike": 0.8, "free": 0.0, "soft": 1.0}, "We saw the old boat. Then we saw the old boat.", 0.5),
+        ({"alike": 0.8, "free": 0.0, "soft": 1.0}, "We saw the old boat. Then we saw the new car.", 1.0),
+        ({"alike": 0.5, "free": 0.0, "soft": 1.0}, "The boat was old. Old was the boat. It rained on us.", 2 / 3),
         ({}, "", 1.0),
         ({}, "short", 1.0),
     ],

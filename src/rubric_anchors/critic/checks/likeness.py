@@ -21,16 +21,18 @@ Texts = Annotated[tuple[str, ...], Field(min_length=1)]
 RUN: Final = 6
 """The longest runs of characters compared, as in chrF."""
 COMPARED: Final = 20_000
-"""Characters of a text that are compared by runs."""
+"""Characters of a text that are compared by runs, and words that are compared in sequence."""
 
 
 @check("similar_to_reference")
 class SimilarToReference(Check):
     """How like the row's reference the answer is, 0..1. `characters`: chrF (Popovic 2015), the mean F2 of runs of 1 to
-    6 characters, blanks aside; `words`: F1 of the words, each as often as it stands; `meaning`: the cosine of vectors
-    between `low` and `high`. None of them sees a contradiction: "is" and "is not" are nearly the same to all three."""
+    6 characters, blanks aside; `words`: F1 of the words, each as often as it stands; `sequence`: F1 of the longest run
+    of words that stand in both in the same order, gaps allowed (ROUGE-L; Lin 2004), of the first 20,000 words;
+    `meaning`: the cosine of vectors between `low` and `high`. None of them sees a contradiction: "is" and "is not" are
+    nearly the same to all."""
 
-    by: Literal["characters", "words", "meaning"] = "words"
+    by: Literal["characters", "words", "sequence", "meaning"] = "words"
     """What is compared. `meaning` needs the extra `local`."""
     low: Share = 0.3
     """Under `meaning`: the cosine at and below which the value is 0."""
@@ -60,6 +62,9 @@ class SimilarToReference(Check):
         if self.by == "words":
             value = _f(Counter(view.folded), Counter(reference.folded), 1.0)
             return finding(value, f"word F1 {number(value)}")
+        if self.by == "sequence":
+            value = _rouge_l(view.folded[:COMPARED], reference.folded[:COMPARED])
+            return finding(value, f"ROUGE-L {number(value)}")
         values = []
         for size in range(1, RUN + 1):
             wanted = _runs(reference.norm, size)
@@ -67,6 +72,27 @@ class SimilarToReference(Check):
                 values.append(_f(_runs(view.norm, size), wanted, 2.0))
         value = sum(values) / len(values) if values else 0.0
         return finding(value, f"chrF {number(value)}")
+
+
+def _rouge_l(seen: Sequence[str], wanted: Sequence[str]) -> float:
+    """F1 of the longest common subsequence; 1 where both are empty."""
+    if not seen or not wanted:
+        return float(not seen and not wanted)
+    return 2.0 * longest_common(seen, wanted) / (len(seen) + len(wanted))
+
+
+def longest_common(one: Sequence[str], other: Sequence[str]) -> int:
+    """The length of the longest common subsequence: a bit for each word of `one`, all of them moved on at once for each
+    word of `other` (Hyyrö 2004)."""
+    places: dict[str, int] = {}
+    for at, word in enumerate(one):
+        places[word] = places.get(word, 0) | 1 << at
+    full = (1 << len(one)) - 1
+    row = full
+    for word in other:
+        held = row & places.get(word, 0)
+        row = ((row + held) | (row - held)) & full
+    return len(one) - row.bit_count()
 
 
 def _reference(answer: Answer) -> str:
@@ -93,36 +119,78 @@ def _f(seen: Counter[str], wanted: Counter[str], beta: float) -> float:
 @check("covers_points")
 class CoversPoints(Check):
     """The share of the given points that some sentence of the answer makes: one that holds at least `share` of the
-    point's content words, whatever their order. English endings make no difference. It sees words, not claims: that a
-    point is denied, it cannot see."""
+    point's content words, whatever their order (`words`; English endings make no difference), or one whose vector's
+    cosine with the point's is at least `near` (`meaning`). It sees subjects, not claims: that a point is denied, it
+    cannot see."""
 
     points: Texts
     """What the answer should say, a sentence or phrase each."""
     share: PositiveShare = 0.6
     """The share of a point's content words that have to stand in one sentence, or in two neighbouring ones."""
+    by: Literal["words", "meaning"] = "words"
+    """How a sentence is held against a point. `meaning` needs the extra `local`."""
+    near: PositiveShare = 0.6
+    """Under `meaning`: the cosine from which a sentence, or two neighbouring ones, make the point."""
+
+    @property
+    def light(self) -> bool:
+        return self.by == "words"
 
     @cached_property
     def _wanted(self) -> list[frozenset[str]]:
         return [_content(TextView(point), None) for point in self.points]
 
+    def decide_all(self, answers: Sequence[Answer], tools: Tools) -> list[Finding]:
+        """The findings; under `meaning` all sentences are embedded in one batch."""
+        if self.by == "words":
+            return [self.decide(answer) for answer in answers]
+        passages = [_passages(answer.view) for answer in answers]
+        texts = [a.view.slice(span) for a, spans in zip(answers, passages, strict=True) for span in spans]
+        texts = list(dict.fromkeys([*self.points, *texts]))
+        vectors = dict(zip(texts, tools.encoder().encode(texts), strict=True))
+
+        def nearness(view: TextView, span: Span, point: int) -> float:
+            return float(vectors[view.slice(span)] @ vectors[self.points[point]])
+
+        return [
+            self._covered(
+                answer.view,
+                [[nearness(answer.view, s, at) for s in spans] for at in range(len(self.points))],
+                spans,
+                self.near,
+            )
+            for answer, spans in zip(answers, passages, strict=True)
+        ]
+
     def decide(self, answer: Answer) -> Finding:
+        if self.by == "meaning":
+            raise CriticError("meaning is compared in batches, with an encoder")
         view = answer.view
-        spans = view.sentences
-        pairs = [Span(a.start, b.end) for a, b in pairwise(spans)]
-        held = [(span, _content(view, span)) for span in [*spans, *pairs]]
+        spans = _passages(view)
+        held = [_content(view, span) for span in spans]
+        shares = [[len(wanted & words) / max(len(wanted), 1) for words in held] for wanted in self._wanted]
+        return self._covered(view, shares, spans, self.share)
+
+    def _covered(self, view: TextView, held: list[list[float]], spans: list[Span], least: float) -> Finding:
+        """`held`: for each point how far each passage makes it."""
         covered, places = 0.0, []
         missing: list[str] = []
-        for point, wanted in zip(self.points, self._wanted, strict=True):
-            best = max(held, key=lambda one: len(wanted & one[1]), default=None)
-            if wanted and best is not None and len(wanted & best[1]) / len(wanted) >= self.share:
+        for point, row in zip(self.points, held, strict=True):
+            best = max(range(len(row)), key=row.__getitem__, default=None)
+            if best is not None and row[best] >= least:
                 covered += 1
-                places.append((f"covers {point[:60]!r}", best[0].start, best[0].end))
+                places.append((f"covers {point[:60]!r}", spans[best].start, spans[best].end))
             else:
                 missing.append(point)
         note = f"{number(covered)} of {len(self.points)} points"
         if missing:
             note += f"; missing: {'; '.join(point[:60] for point in missing[:4])}"
         return finding(covered / len(self.points), note, view, places)
+
+
+def _passages(view: TextView) -> list[Span]:
+    """The sentences, and each two neighbouring ones."""
+    return [*view.sentences, *(Span(a.start, b.end) for a, b in pairwise(view.sentences))]
 
 
 def _content(view: TextView, span: Span | None) -> frozenset[str]:

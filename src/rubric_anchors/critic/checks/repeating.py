@@ -4,8 +4,9 @@ rhythm."""
 import re
 from collections import Counter
 from functools import lru_cache
+from math import ceil
 from statistics import fmean, pstdev
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
@@ -14,15 +15,19 @@ from rubric_anchors.critic.base import Check, Finding
 from rubric_anchors.critic.checks.options import Amount, Place, PositiveShare, Ranged, Share, falling, finding, number
 from rubric_anchors.critic.checks.registry import check
 from rubric_anchors.critic.text import TextView, view_of
+from rubric_anchors.rubric.model import Rubric
 
 _RUN = re.compile(r"(\S)\1{9,}+")
 _SENTENCE_WORDS = 3
+COMPARED = 20
+"""Sentences that share a rare word, of which a sentence is held against."""
 
 
 @check("repetition")
 class Repetition(Check):
     """1 where nothing is said twice. Falls with the share that repeats something before it: of word n-grams, of
-    sentences, or of characters in runs of ten and more, whichever is largest."""
+    sentences (nearly the same ones too, with `alike`), or of characters in runs of ten and more, whichever is
+    largest."""
 
     n: Annotated[int, Field(ge=1, le=20)] = 4
     """Words in an n-gram."""
@@ -30,12 +35,18 @@ class Repetition(Check):
     """The share that any text repeats."""
     soft: PositiveShare = 0.25
     """How far above `free` the value reaches 0."""
+    alike: PositiveShare = 1.0
+    """From which share of words in common, of all words of the two, a sentence repeats another. 1: all words, in the
+    same order."""
 
     def decide(self, answer: Answer) -> Finding:
         view = answer.view
         places: list[Place] = []
         grams = _repeated_grams(view, self.n, places)
-        sentences = _repeated_sentences(view, places)
+        if self.alike < 1.0:
+            sentences = _alike_sentences(view, self.alike, places)
+        else:
+            sentences = _repeated_sentences(view, places)
         runs = [found.span() for found in _RUN.finditer(view.norm)]
         places.extend(("a run of one character", start, end) for start, end in runs)
         run_share = sum(end - start for start, end in runs) / max(len(view.norm), 1)
@@ -73,6 +84,32 @@ def _repeated_sentences(view: TextView, places: list[Place]) -> float:
     return again / long_enough if long_enough else 0.0
 
 
+def _alike_sentences(view: TextView, least: float, places: list[Place]) -> float:
+    """The share of sentences that have `least` of their words in common with one before (Jaccard), word order aside.
+
+    Two such sentences share one of their rarest words: only sentences under one of those are held against each other
+    (prefix filtering; Chaudhuri et al. 2006), and under each the last COMPARED of them.
+    """
+    sets = [frozenset(view.folded[at] for at in view.words_in(span)) for span in view.sentences]
+    often = Counter(word for words in sets for word in words)
+    under: dict[str, list[frozenset[str]]] = {}
+    again = long_enough = 0
+    for span, words in zip(view.sentences, sets, strict=True):
+        if len(words) < _SENTENCE_WORDS:
+            continue
+        long_enough += 1
+        rarest = sorted(words, key=lambda word: (often[word], word))[: len(words) - ceil(least * len(words)) + 1]
+        others = [other for word in rarest for other in under.get(word, ())]
+        if any(len(words & other) >= least * len(words | other) for other in others):
+            again += 1
+            places.append(("nearly a sentence again", span.start, span.end))
+        for word in rarest:
+            row = under.setdefault(word, [])
+            row.append(words)
+            del row[:-COMPARED]
+    return again / long_enough if long_enough else 0.0
+
+
 @lru_cache(maxsize=256)
 def _grams_of(text: str, n: int) -> frozenset[tuple[str, ...]]:
     folded = view_of(text).folded
@@ -83,16 +120,25 @@ def _grams_of(text: str, n: int) -> frozenset[tuple[str, ...]]:
 class Copying(Check):
     """1 where the answer is in words of its own. Falls with the share of its word n-grams that stand in the sources."""
 
-    of: tuple[Literal["prompt", "reference"], ...] = ("prompt",)
-    """What else is a source: all turns of the prompt, the reference answer."""
+    of: tuple[Literal["prompt", "reference", "anchors", "asks"], ...] = ("prompt",)
+    """What else is a source: all turns of the prompt, the reference answer, the anchors of the rubric that the check
+    stands in, what that rubric asks (the asks and the meanings of its tiers)."""
     texts: tuple[str, ...] = ()
-    """Further sources, such as a rubric's anchors."""
+    """Further sources."""
     n: Annotated[int, Field(ge=1, le=20)] = 5
     """Words in an n-gram; an answer of fewer words is one n-gram."""
     free: Share = 0.1
     """The share that may stand in the sources: names and terms come back in any answer."""
     soft: PositiveShare = 0.4
     """How far above `free` the value reaches 0."""
+
+    def within(self, rubric: Rubric) -> Self:
+        """With the rubric's own texts among the sources, where they are asked for."""
+        tiers = [tier for criterion in rubric.criteria for tier in criterion.tiers]
+        own = [anchor for tier in tiers for anchor in tier.anchors] if "anchors" in self.of else []
+        if "asks" in self.of:
+            own += [criterion.ask for criterion in rubric.criteria] + [tier.means for tier in tiers]
+        return self.with_changes(texts=(*self.texts, *own)) if own else self
 
     def decide(self, answer: Answer) -> Finding:
         view = answer.view
