@@ -70,6 +70,8 @@ letters make none to words and phrases.
 | `Sure!`, `10/10`, `C++` | marks that are written must be there |
 | `—` | an entry without letters or digits is found as it stands |
 
+With `lemmas: en` (or another language) an entry of one word is found in any of its forms: `run` in *ran*.
+
 Words are whole: `dog` is found in `dog's`, not in `dogs`; `can` is not found in `can't`. Chinese, Japanese, Thai, Lao,
 Khmer and Burmese, which set no spaces, are searched character by character; a Korean word is found with its particle.
 A check that says *English* is made for English; in other languages it finds little.

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Check, Finding
+from rubric_anchors.critic.lemmas import LemmaLanguage, LemmaSet, require_lemmas
 from rubric_anchors.critic.phrases import PhraseSet
 from rubric_anchors.critic.text import TextView
 from rubric_anchors.critic.wordlists import word_list
@@ -95,6 +96,9 @@ class Listed(Check):
     """Words: a list, or the name of a shipped list. Give either words or phrases; both are read alike."""
     phrases: tuple[str, ...] | str | None = None
     """Phrases: a list, or the name of a shipped list."""
+    lemmas: LemmaLanguage | None = None
+    """A language: entries of one word are then found in any of their forms (`run` in ran). Needs the extra
+    `languages`; a form that belongs to two words is taken for the likelier."""
 
     @field_validator("words", "phrases")
     @classmethod
@@ -111,11 +115,17 @@ class Listed(Check):
             raise ValueError("give either words or phrases")
         return self
 
+    def ready(self) -> None:
+        """Raises SetupError where forms of words are asked for and their dictionaries are not installed."""
+        if self.lemmas is not None:
+            require_lemmas()
+
     @cached_property
     def entries(self) -> PhraseSet:
         """The words or phrases, ready to be found."""
         given = self.words if self.words is not None else self.phrases
-        return PhraseSet(word_list(given) if isinstance(given, str) else given or ())
+        entries = word_list(given) if isinstance(given, str) else given or ()
+        return PhraseSet(entries) if self.lemmas is None else LemmaSet(entries, self.lemmas)
 
 
 def finding(value: float, note: str, view: TextView | None = None, places: list[Place] | None = None) -> Finding:
