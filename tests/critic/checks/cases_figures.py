@@ -103,6 +103,9 @@ FIGURES: Table = {
         ({"level": "haeyo", "share": 1.0}, "저는 학생이에요. 나는 간다.", 0.5),
         ({"level": "hapsyo"}, "“그렇습니다.”", 1.0),
         ({"level": "haera"}, "그것은 사실이 아니다. 그는 학교에 다니다.", 1.0),
+        # Headings and single nouns show no level.
+        ({"level": "haeyo", "share": 1.0}, "바다\n\n저는 갔어요. 파란 바다! 우리 나라.", 1.0),
+        ({"level": "haera", "share": 1.0}, "넓은 바다다. 우리는 국가다.", 1.0),
         ({}, "No Korean.", 0.0),
         ({}, "", 0.0),
     ],

@@ -218,7 +218,7 @@ _LEVELS: Final[tuple[tuple[Level, "regex.Pattern[str]"], ...]] = (
 class KoreanPoliteness(Check):
     """How far a Korean answer keeps to one level of speech, by the endings of its sentences: the share of those that
     show a level and show this one, over `share`, at most 1. 0 where none shows any. By endings alone, not validated on
-    data: a noun that ends like a verb (`바다`) is taken for one."""
+    data: a noun that ends like a verb is taken for one, but for some 150 common ones (`바다`)."""
 
     level: Level = "haeyo"
     """`hapsyo` (-습니다), `haeyo` (-요), `hae` (-어, -지) or `haera` (-다, -냐)."""
@@ -245,7 +245,7 @@ def politeness(sentence: str) -> Level | None:
     bare = sentence[-TAIL:]
     while bare and not bare[-1].isalnum():
         bare = bare[:-1]
-    if not _HANGUL.search(bare[-1:]):
+    if not _HANGUL.search(bare[-1:]) or bare.rsplit(None, 1)[-1] in grammar_words("nouns_ko"):
         return None
     if bare.endswith(("니다", "니까")):
         # 갑니다, 먹습니다: the syllable before ends in ㅂ, the 17th of the 27 finals; 아니다 is plain.

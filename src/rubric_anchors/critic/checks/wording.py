@@ -22,7 +22,7 @@ _NOT_TO: Final = frozenset("don't dont never".split())
 _NO_ORDERS: Final = frozenset("let's lets thank thanks welcome bless".split())
 # Behind a word that is a noun as often, these show that it was a verb.
 _OBJECTS: Final = frozenset(
-    "a an the this that these those my your his her its our their it them him me us each every all any some both one "
+    "a an the this that these those my your his her its our their it them him me us every all any both one "
     "two three yourself in on at with until for to from into over up down out off by around through carefully slowly "
     "gently well aside together as".split()
 )
