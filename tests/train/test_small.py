@@ -1,6 +1,7 @@
 """The small parts of a stage: the order of prompts, saving, fitting steps to a budget."""
 
 import errno
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,17 @@ def test_measuring_a_step_leaves_the_policy_as_it_was(
 ) -> None:
     policy = LocalPolicy.load(request.getfixturevalue(kind))
     before = {name: weight.clone() for name, weight in policy.model.state_dict().items()}
-    assert step_seconds(policy, bench().job().stage, ROWS) > 0
+    stage = bench().job().stage.with_changes(kl=0.1)
+    scored: list[tuple[list[str], int]] = []
+
+    def score(rows: Sequence[PromptRow], texts: Sequence[str]) -> None:
+        scored.append(([row.id for row in rows], len(texts)))
+
+    assert step_seconds(policy, stage, ROWS, score) > 0
+    # Once to load what scoring needs; then all answers of a step, each beside the row that it answers.
+    first, whole = scored
+    assert first == ([ROWS[0].id], 1)
+    assert whole == ([row.id for row in ROWS[: stage.prompts] for _ in range(stage.group)], stage.prompts * stage.group)
     assert all((weight == before[name]).all() for name, weight in policy.model.state_dict().items())
     assert all(weight.grad is None for weight in policy.model.parameters())
     assert not policy.model.training

@@ -3,7 +3,7 @@
 import os
 import platform
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -18,9 +18,11 @@ from rubric_anchors.core.errors import RecipeError
 from rubric_anchors.core.ids import content_id
 from rubric_anchors.models.folder import weights_fingerprint
 from rubric_anchors.models.policy import LocalPolicy, fastest_dtype
+from rubric_anchors.reward.record import answer_to
 from rubric_anchors.runs.folder import RunWriter
-from rubric_anchors.runs.records import Manifest
-from rubric_anchors.train.plan import step_seconds, steps_for
+from rubric_anchors.runs.records import Manifest, PromptRow
+from rubric_anchors.train.config import StageConfig
+from rubric_anchors.train.plan import Score, step_seconds, steps_for
 
 PACKAGES: Final = (
     "rubric-anchors",
@@ -100,7 +102,7 @@ def _choices(prepared: Prepared, progress: Progress) -> dict[str, JsonValue]:
                 steps[stage.name] = stage.steps
             else:
                 rows = [prepared.system(row) for row in prepared.rows(stage.data)]
-                measured = step_seconds(policy, stage, rows)
+                measured = step_seconds(policy, stage, rows, _score(prepared, stage, dtype))
                 seconds[stage.name] = round(measured, 3)
                 steps[stage.name] = steps_for(stage.steps, measured)
             task.advance()
@@ -110,6 +112,16 @@ def _choices(prepared: Prepared, progress: Progress) -> dict[str, JsonValue]:
         "seconds_a_step": seconds,
         "steps": steps,
     }
+
+
+def _score(prepared: Prepared, stage: StageConfig, dtype: torch.dtype) -> Score:
+    scorer = prepared.scorer(dtype)
+
+    def score(rows: Sequence[PromptRow], texts: Sequence[str]) -> object:
+        answers = [answer_to(row, text, judge_reasoning=False) for row, text in zip(rows, texts, strict=True)]
+        return scorer.score(answers, [tuple(dict.fromkeys((*stage.rubrics, *row.rubrics))) for row in rows])
+
+    return score
 
 
 def _of_measuring(prepared: Prepared, evaluated: Path) -> dict[str, JsonValue]:
