@@ -89,8 +89,8 @@ class ChatModel(Protocol):
     def ask(self, requests: Sequence[Request], follow: Follow | None = None) -> list[Said]:
         """For each request what was said last, in order. A call that failed is a `NoReply`, its siblings stand.
 
-        `follow` is called in the asking thread as each reply comes, so that one answer's second try does not wait for
-        the first tries of all others.
+        `follow` is called as each reply comes, for one at a time, so that one answer's second try does not wait for the
+        first tries of all others.
         """
         ...
 
