@@ -235,3 +235,53 @@ def test_marks_print_every_criterion_and_step_without_control_codes() -> None:
     assert "veto: capped: no_boat" in shown
     assert "\x1b" not in shown
     assert "unscored: timeout" in repr(Marks({}, Unscored(Cause("infrastructure", "timeout"))))
+
+
+SPARED: Rubric = parse_rubric(
+    {
+        "id": "judged",
+        "criteria": [
+            {"key": "clean", "ask": "Clean.", "critic": {"check": "avoids", "with": {"words": ["bad"]}},
+             "veto": {"below": 1.0}},
+            {"key": "warm", "ask": "Warm.", "critic": "judge", "tiers": [{"means": "No."}, {"means": "Yes."}]},
+        ],
+    }
+)  # fmt: skip
+WARM = '{"warm": {"evidence": "", "tier": 1}}'
+
+
+def test_an_answer_that_a_check_has_vetoed_costs_no_call() -> None:
+    judge = ScriptedChatModel(otherwise=WARM)
+    scorer = Scorer({"judged": SPARED}, fake_tools(judge))
+    good, bad = scorer.score([answer("good"), answer("bad")], [("judged",)] * 2)
+    assert len(judge.calls) == 1
+    assert isinstance(good.outcome, Scored)
+    assert isinstance(bad.outcome, Scored)
+    assert (good.outcome.reward, bad.outcome.reward) == (1.0, 0.0)
+    assert sum(step.delta for step in bad.outcome.contributions) == pytest.approx(0.0)
+    skipped = bad.verdicts["warm"]
+    assert isinstance(skipped, Unjudged)
+    assert skipped.cause.code == "vetoed"
+
+
+@pytest.mark.parametrize(
+    "veto", [{"below": 1.0, "reward": 0.2}, {"below": 1.0, "factor": 0.5}], ids=["capped", "scaled"]
+)
+def test_a_veto_that_leaves_something_does_not_spare_the_judge(veto: dict[str, float]) -> None:
+    first, second = SPARED.criteria
+    rubric = SPARED.with_changes(criteria=(first.with_changes(veto=veto), second))
+    judge = ScriptedChatModel(otherwise=WARM)
+    Scorer({"judged": rubric}, fake_tools(judge)).score([answer("bad")], [("judged",)])
+    assert len(judge.calls) == 1
+
+
+def test_a_rubric_may_ask_its_judge_all_the_same() -> None:
+    first, second = SPARED.criteria
+    rubric = SPARED.with_changes(
+        criteria=(first, second.with_changes(critic={"kind": "judge", "with": {"always": True}}))
+    )
+    judge = ScriptedChatModel(otherwise=WARM)
+    [marks] = Scorer({"judged": rubric}, fake_tools(judge)).score([answer("bad")], [("judged",)])
+    assert len(judge.calls) == 1
+    assert isinstance(marks.verdicts["warm"], Judged)
+    assert marks.outcome.reward == 0.0  # type: ignore[union-attr]

@@ -2,7 +2,7 @@
 
 from rubric_anchors.aggregate.adaptive import Adaptive, AdaptiveState, Contrast, Headroom
 from rubric_anchors.aggregate.batch import chain, rewards
-from rubric_anchors.aggregate.outcomes import aggregate, explain
+from rubric_anchors.aggregate.outcomes import aggregate, explain, vetoed_already
 from rubric_anchors.aggregate.partial import Worst, worst
 from rubric_anchors.aggregate.plan import Plan
 
@@ -17,5 +17,6 @@ __all__ = [
     "chain",
     "explain",
     "rewards",
+    "vetoed_already",
     "worst",
 ]

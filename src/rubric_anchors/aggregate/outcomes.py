@@ -47,6 +47,17 @@ def aggregate(rubric: Rubric | Plan, card: Scorecard) -> Outcome:
     return _scored(plan, values, missing)
 
 
+def vetoed_already(plan: Plan, card: Mapping[str, float]) -> bool:
+    """Whether the values known so far, by key, make the reward 0 whatever the others will be: a veto that leaves
+    nothing has fired."""
+    return any(
+        (line.cap == 0.0 or (line.cap is None and line.factor == 0.0))
+        and (key := plan.keys[line.at]) in card
+        and bool(line.fires(np.array([card[key]]))[0])
+        for line in plan.vetoes
+    )
+
+
 def explain(plan: Plan, values: Values) -> tuple[Contribution, ...]:
     """The contributions of one fully judged answer, `values` [K] in 0..1, in order; they add up to its reward to 1e-9.
 

@@ -1,159 +1,275 @@
 """The critic of kind `judge`: a language model decides all judge criteria of a rubric in one call.
 
-The seam and its law only: the prompt, the strict reading of the reply, and what becomes of failures. Panels, caches and
-endpoints are the business of a `ChatModel` and of what wraps it.
+Options, under `with`; criteria with equal options are asked about together:
+
+    samples: 1           how often each answer is judged, with other seeds; the value is the mean
+    support: mark        mark | demand: what becomes of a verdict whose quotation does not stand in the answer
+    long: head_tail      head_tail | refuse: what is shown of an answer longer than `longest` characters
+    longest: 24000
+    flags: mark          mark | veto | off: what becomes of answers that try something on the judge (`critic.hostile`)
+    apart: false         whether each criterion has a call of its own
+    always: false        whether it is asked even where a check's veto has already brought the reward to 0
+
+What becomes of failures: a call that failed is a cause of kind `infrastructure`, and the answer leaves its group. An
+answer that cannot be judged on repeated tries, that floods the context, or that (with `flags: veto`) tries something on
+the judge, is a cause of kind `answer`: the rubric's `unjudgeable` policy gives it the worst. So it never pays to break
+the judge.
 """
 
-import json
-import string
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import cached_property
-from importlib.resources import files
-from typing import Final
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Annotated, Final, Literal
 
-from rubric_anchors.core.errors import SetupError
-from rubric_anchors.core.ids import content_id
+from pydantic import Field, ValidationError
+
+from rubric_anchors.core.errors import RubricError, SetupError
+from rubric_anchors.core.frozen import Frozen
+from rubric_anchors.core.ids import derive_seed
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Tools
+from rubric_anchors.critic.hostile import flags
+from rubric_anchors.critic.judge_prompt import judge_request, repair_request
 from rubric_anchors.critic.kinds import critic_registry
-from rubric_anchors.models.chat import ChatModel, ChatTurn, Follow, NoReply, Request, Said
+from rubric_anchors.critic.verdict_reply import read_reply, supported
+from rubric_anchors.models.chat import ChatModel, Follow, NoReply, Reply, Request, Said
 from rubric_anchors.rubric.model import Criterion
 from rubric_anchors.rubric.outcome import Cause, Evidence, Judged, Unjudged, Verdict
 
 CRITIC: Final = "judge"
-ATTEMPTS: Final = 2
+ATTEMPTS: Final = 3
+"""The first try, one repair, one fresh try with another seed."""
+ANSWERS_FAULT: Final = frozenset({"context_length"})
+"""Failures of a call that are the answer's own."""
+
+
+class JudgeOptions(Frozen):
+    """What may stand under `with` of a judge criterion."""
+
+    samples: Annotated[int, Field(ge=1, le=64)] = 1
+    """How often each answer is judged, with other seeds (at a temperature above 0 they differ); the value is the
+    mean."""
+    support: Literal["mark", "demand"] = "mark"
+    """`demand`: a verdict above the lowest tier whose quotation does not stand in the answer is asked for again, and
+    then decides nothing."""
+    long: Literal["head_tail", "refuse"] = "head_tail"
+    """What becomes of an answer of more than `longest` characters: its head and tail are shown, with a note of how much
+    is missing, or it counts as one that cannot be judged."""
+    longest: Annotated[int, Field(ge=200)] = 24_000
+    """Characters of an answer that are shown."""
+    flags: Literal["mark", "veto", "off"] = "mark"
+    """What becomes of an answer that speaks to the judge, plays a turn, holds a verdict, hides text or copies the
+    rubric: evidence, or it counts as one that cannot be judged."""
+    apart: bool = False
+    """Whether each criterion has a call of its own: dearer, and no criterion's verdict leans on another's."""
+    always: bool = False
+    """Whether the judge is asked even where a check's veto has already brought the reward to 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """One request: which criteria on which answer, the how-manieth time."""
+
+    answer: int
+    criteria: tuple[Criterion, ...]
+    request: Request
 
 
 class JudgeCritic:
-    """Decides criteria by asking a chat model. A reply that is not exactly what was asked for is asked for once more;
-    then the answer is Unjudged for a cause of kind `answer`. A call that failed is a cause of kind `infrastructure`."""
+    """Decides criteria by asking a chat model; all answers are asked about together."""
 
-    def __init__(self, criteria: Sequence[Criterion], model: ChatModel) -> None:
+    def __init__(self, criteria: Sequence[Criterion], model: ChatModel, options: JudgeOptions | None = None) -> None:
         self._criteria = tuple(criteria)
         self._model = model
+        self.options = options or JudgeOptions()
 
     @property
     def keys(self) -> tuple[str, ...]:
         return tuple(criterion.key for criterion in self._criteria)
 
+    @property
+    def spares(self) -> bool:
+        """Whether it need not be asked about answers that are worth nothing anyhow."""
+        return not self.options.always
+
     def judge(self, answers: Sequence[Answer]) -> list[tuple[Verdict, ...]]:
-        """For each answer a verdict for each criterion; all answers are asked about together."""
-        requests = [self._request(answer) for answer in answers]
-        tries = [1] * len(answers)
+        """For each answer a verdict for each criterion. Raises SetupError where the model cannot be asked at all."""
+        found: list[tuple[Verdict, ...] | None] = [self._beforehand(answer) for answer in answers]
+        tasks = [task for at, answer in enumerate(answers) if found[at] is None for task in self._tasks(at, answer)]
+        said = self._ask(answers, tasks)
+        read: dict[tuple[int, str], list[Verdict]] = {}
+        for task, one in zip(tasks, said, strict=True):
+            for criterion, verdict in zip(task.criteria, self._read(answers[task.answer], task, one), strict=True):
+                read.setdefault((task.answer, criterion.key), []).append(verdict)
+        for at, answer in enumerate(answers):
+            if found[at] is None:
+                marks = self._marks(answer)
+                found[at] = tuple(_with(_mean(one, read[at, one.key]), marks) for one in self._criteria)
+        return [verdicts for verdicts in found if verdicts is not None]
+
+    def _beforehand(self, answer: Answer) -> tuple[Verdict, ...] | None:
+        """The verdicts on an answer that the model need not be asked about: they say why."""
+        if not answer.text.strip():
+            return self._unjudged(Cause("answer", "empty_answer", "there is nothing to judge"))
+        if self.options.long == "refuse" and len(answer.text) > self.options.longest:
+            detail = f"{len(answer.text)} characters, and at most {self.options.longest} are judged"
+            return self._unjudged(Cause("answer", "too_long", detail))
+        if self.options.flags == "veto":
+            for flag, evidence in flags(answer, self._criteria).items():
+                return self._unjudged(Cause("answer", flag, evidence.note))
+        return None
+
+    def _marks(self, answer: Answer) -> tuple[Evidence, ...]:
+        return tuple(flags(answer, self._criteria).values()) if self.options.flags == "mark" else ()
+
+    def _tasks(self, at: int, answer: Answer) -> list[_Task]:
+        parts = [(criterion,) for criterion in self._criteria] if self.options.apart else [self._criteria]
+        return [
+            _Task(at, part, judge_request(_turned(part, sample), answer, self.options.longest, sample or None))
+            for part in parts
+            for sample in range(self.options.samples)
+        ]
+
+    def _ask(self, answers: Sequence[Answer], tasks: list[_Task]) -> list[Said]:
+        tries = [1] * len(tasks)
 
         def follow(at: int, said: Said) -> Request | None:
-            if tries[at] >= ATTEMPTS or not _unreadable(self._read(answers[at], said)):
+            if isinstance(said, NoReply) or tries[at] >= ATTEMPTS:
+                return None
+            fault = self._fault(answers[tasks[at].answer], tasks[at], said)
+            if fault is None:
                 return None
             tries[at] += 1
-            return replace(requests[at], seed=tries[at])
+            if tries[at] == 2:
+                return repair_request(tasks[at].request, said.text, fault.detail)
+            return replace(tasks[at].request, seed=derive_seed("again", tasks[at].request.seed or 0) % (1 << 31))
 
-        return [self._read(answer, said) for answer, said in zip(answers, self._ask(requests, follow), strict=True)]
+        return _asked(self._model, [task.request for task in tasks], follow)
 
-    def _ask(self, requests: list[Request], follow: Follow) -> list[Said]:
-        if not requests:
-            return []
+    def _fault(self, answer: Answer, task: _Task, reply: Reply) -> Cause | None:
+        """What is wrong with a reply; None where it decides."""
+        if reply.finish == "length":
+            # The answer's fault too: else it could leave its group by making the judge talk on and on.
+            return Cause(
+                "answer", "cut_off", "the reply was cut off before its end (if it is for all: raise max_tokens)"
+            )
         try:
-            said = self._model.ask(requests, follow)
-            if len(said) != len(requests):
-                raise ValueError(f"{len(said)} replies to {len(requests)} requests")
-        except SetupError:
-            raise
-        except Exception as error:  # noqa: BLE001  whatever a client raises, no answer is to blame for it
-            # Only the type: a message may hold a URL with a key in it.
-            return [NoReply("judge_failed", type(error).__name__) for _ in requests]
-        return said
-
-    def _request(self, answer: Answer) -> Request:
-        prompt = "\n\n".join(f"[{message.role}]\n{message.content}" for message in answer.prompt)
-        # The fence is a hash of what stands inside it: no text can hold its own hash, so none can close its fence.
-        fence = f"graded-{content_id([prompt, answer.text])}"
-        filled = self._template.substitute(
-            fence=fence, prompt=prompt, answer=answer.text, criteria=self._stated, shape=self._shape
-        )
-        return Request((ChatTurn("user", filled),))
-
-    @cached_property
-    def _template(self) -> string.Template:
-        return string.Template(files("rubric_anchors.critic").joinpath("prompts/judge.txt").read_text("utf-8"))
-
-    @cached_property
-    def _stated(self) -> str:
-        blocks = []
-        for criterion in self._criteria:
-            lines = [f"{criterion.key}: {criterion.ask}"]
-            for index, tier in enumerate(criterion.tiers):
-                lines.append(f"  tier {index}: {tier.means}")
-                lines += [f"    such as: {json.dumps(anchor, ensure_ascii=False)}" for anchor in tier.anchors]
-            blocks.append("\n".join(lines))
-        return "\n\n".join(blocks)
-
-    @cached_property
-    def _shape(self) -> str:
-        return json.dumps({key: {"tier": 0, "evidence": "..."} for key in self.keys})
-
-    def _read(self, answer: Answer, reply: Said) -> tuple[Verdict, ...]:
-        if isinstance(reply, NoReply):
-            return self._unjudged(Cause("infrastructure", reply.code, reply.detail))
-        try:
-            return read_reply(reply.text, self._criteria, answer.text)
+            verdicts = read_reply(reply.text, task.criteria, answer.text)
         except ValueError as error:
-            return self._unjudged(Cause("answer", "unparseable", " ".join(str(error).split())[:200]))
+            return Cause("answer", "unparseable", " ".join(str(error).split())[:200])
+        if self.options.support == "demand":
+            loose = [
+                criterion.key
+                for criterion, verdict in zip(task.criteria, verdicts, strict=True)
+                if verdict.value > criterion.tiers[0].value and not supported(verdict)
+            ]
+            if loose:
+                detail = f"what is quoted for {', '.join(loose)} does not stand in the answer"
+                return Cause("answer", "unsupported", detail)
+        return None
+
+    def _read(self, answer: Answer, task: _Task, said: Said) -> tuple[Verdict, ...]:
+        if isinstance(said, NoReply):
+            kind: Literal["answer", "infrastructure"] = "answer" if said.code in ANSWERS_FAULT else "infrastructure"
+            return tuple(Unjudged(Cause(kind, said.code, said.detail), CRITIC) for _ in task.criteria)
+        if (fault := self._fault(answer, task, said)) is not None:
+            return tuple(Unjudged(fault, CRITIC) for _ in task.criteria)
+        return read_reply(said.text, task.criteria, answer.text)
 
     def _unjudged(self, cause: Cause) -> tuple[Verdict, ...]:
         return tuple(Unjudged(cause, CRITIC) for _ in self._criteria)
 
 
-def read_reply(reply: str, criteria: Sequence[Criterion], answer: str) -> tuple[Verdict, ...]:
-    """The verdicts in a judge's reply: one JSON object {key: {tier, evidence}}, exactly the criteria, tiers in range.
-
-    Raises ValueError that says what was seen and what was expected; nothing is guessed and nothing is filled in.
-    """
+def _asked(model: ChatModel, requests: list[Request], follow: Follow) -> list[Said]:
+    if not requests:
+        return []
     try:
-        read = json.loads(reply, object_pairs_hook=_once)
-    except RecursionError as error:
-        raise ValueError("the reply is nested beyond reading") from error
-    keys = [criterion.key for criterion in criteria]
-    if not isinstance(read, dict) or sorted(read) != sorted(keys):
-        seen = ", ".join(sorted(read)) if isinstance(read, dict) else type(read).__name__
-        raise ValueError(f"expected an object with the keys {', '.join(keys)}; seen: {seen or 'none'}")
-    return tuple(_verdict(criterion, read[criterion.key], answer) for criterion in criteria)
+        said = model.ask(requests, follow)
+        if len(said) != len(requests):
+            raise ValueError(f"{len(said)} replies to {len(requests)} requests")
+    except SetupError:
+        raise
+    except Exception as error:  # noqa: BLE001  whatever a client raises, no answer is to blame for it
+        # Only the type: a message may hold a URL with a key in it.
+        return [NoReply("judge_failed", type(error).__name__) for _ in requests]
+    return said
 
 
-def _verdict(criterion: Criterion, entry: object, answer: str) -> Judged:
-    if not isinstance(entry, dict) or set(entry) != {"tier", "evidence"}:
-        raise ValueError(f"{criterion.key}: expected {{tier, evidence}}; seen {str(entry)[:60]}")
-    tier, evidence = entry["tier"], entry["evidence"]
-    if not isinstance(tier, int) or isinstance(tier, bool) or not 0 <= tier < len(criterion.tiers):
-        raise ValueError(f"{criterion.key}: a tier is 0 to {len(criterion.tiers) - 1}; seen {str(tier)[:20]}")
-    if not isinstance(evidence, str):
-        raise ValueError(f"{criterion.key}: evidence is text; seen {str(evidence)[:60]}")
-    start = answer.find(evidence) if evidence else -1
-    note = Evidence(evidence, start, start + len(evidence)) if start >= 0 else Evidence(evidence)
-    value = criterion.tiers[tier].value
-    # Of tiers that share a value the highest is reached, whichever of them was named.
-    return Judged(value, criterion.tier_of(value), CRITIC, (note,) if evidence else ())
+def _turned(criteria: tuple[Criterion, ...], sample: int) -> tuple[Criterion, ...]:
+    """The criteria in another order for each sample: what is asked first is judged otherwise than the last."""
+    start = sample % len(criteria)
+    return criteria[start:] + criteria[:start]
 
 
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    read = dict(pairs)
-    if len(read) != len(pairs):
-        raise ValueError("a key stands twice in the reply")
-    return read
+def _mean(criterion: Criterion, verdicts: list[Verdict]) -> Verdict:
+    """Of several samples; one that failed fails the verdict, by infrastructure first: nothing is averaged over what
+    could be judged."""
+    for kind in ("infrastructure", "answer"):
+        for verdict in verdicts:
+            if isinstance(verdict, Unjudged) and verdict.cause.kind == kind:
+                return verdict
+    judged = [verdict for verdict in verdicts if isinstance(verdict, Judged)]
+    if len(judged) == 1:
+        return judged[0]
+    values = [verdict.value for verdict in judged]
+    value = fmean(values)
+    note = Evidence(f"mean of {len(values)} judgements from {min(values):.2f} to {max(values):.2f}")
+    return Judged(value, criterion.tier_of(value), CRITIC, (note, *judged[0].evidence))
 
 
-def _unreadable(verdicts: tuple[Verdict, ...]) -> bool:
-    return any(isinstance(verdict, Unjudged) and verdict.cause.kind == "answer" for verdict in verdicts)
+def _with(verdict: Verdict, marks: tuple[Evidence, ...]) -> Verdict:
+    if not marks or isinstance(verdict, Unjudged):
+        return verdict
+    return replace(verdict, evidence=(*verdict.evidence, *marks))
+
+
+class JudgeCritics:
+    """Several judge critics as one: a part for each set of options."""
+
+    def __init__(self, parts: Sequence[JudgeCritic]) -> None:
+        self._parts = tuple(parts)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return tuple(key for part in self._parts for key in part.keys)
+
+    @property
+    def spares(self) -> bool:
+        """Whether no part wants to be asked anyhow."""
+        return all(part.spares for part in self._parts)
+
+    def judge(self, answers: Sequence[Answer]) -> list[tuple[Verdict, ...]]:
+        """As each part does."""
+        columns = [part.judge(answers) for part in self._parts]
+        return [tuple(verdict for row in rows for verdict in row) for rows in zip(*columns, strict=True)]
 
 
 @critic_registry.register("judge")
-def make_judge_critic(criteria: Sequence[Criterion], tools: Tools) -> JudgeCritic:
+def make_judge_critic(criteria: Sequence[Criterion], tools: Tools) -> JudgeCritic | JudgeCritics:
     """The critic for all judge criteria of a rubric. No judge, no pretending: raises SetupError where none is
-    configured."""
+    configured, and RubricError for an option that it does not know."""
+    options: dict[JudgeOptions, list[Criterion]] = {}
+    for criterion in criteria:
+        options.setdefault(_options(criterion), []).append(criterion)
     if tools.judge is None:
         keys = ", ".join(criterion.key for criterion in criteria)
         raise SetupError(
             f"criteria decided by a judge need one, and none is configured ({keys}): "
-            "name an endpoint under `judge` in the recipe, or give these criteria a check or an exemplar critic"
+            "name an endpoint under `judge` in the recipe or with --judge, or give these criteria a check or an"
+            " exemplar critic"
         )
-    return JudgeCritic(criteria, tools.judge())
+    model = tools.judge()
+    parts = [JudgeCritic(part, model, chosen) for chosen, part in options.items()]
+    return parts[0] if len(parts) == 1 else JudgeCritics(parts)
+
+
+def _options(criterion: Criterion) -> JudgeOptions:
+    try:
+        return JudgeOptions.model_validate(criterion.critic.options)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise RubricError(
+            f"criterion {criterion.key!r}: judge option {place!r}: {first['msg']}; there are: "
+            f"{', '.join(JudgeOptions.model_fields)}"
+        ) from error

@@ -1,6 +1,6 @@
 """The seam to a language model that is talked to, and its scripted fake, which tests, docs and dry runs share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -114,8 +114,8 @@ class ScriptedChatModel:
     'pong'
     """
 
-    script: dict[str, Line | list[Line]] = field(default_factory=dict)
-    otherwise: Line = field(
+    script: Mapping[str, Line | Sequence[Line]] = field(default_factory=dict)
+    otherwise: Line | Sequence[Line] = field(
         default_factory=lambda: NoReply(NOTHING_SCRIPTED, "no cue of the script stands in the conversation")
     )
     calls: list[tuple[ChatTurn, ...]] = field(default_factory=list)
@@ -128,7 +128,7 @@ class ScriptedChatModel:
     def fingerprint(self) -> str:
         """Id of the cues and of the lines that are text."""
         lines = {
-            cue: [str(line)] if not isinstance(line, list) else [str(one) for one in line]
+            cue: [str(line)] if isinstance(line, str) or not isinstance(line, Sequence) else [str(one) for one in line]
             for cue, line in self.script.items()
         }
         return content_id({"scripted": {cue: [*texts] for cue, texts in lines.items()}})
@@ -150,7 +150,7 @@ class ScriptedChatModel:
         whole = "\n".join(turn.content for turn in conversation)
         cue = next((cue for cue in self.script if cue in whole), None)
         line = self.otherwise if cue is None else self.script[cue]
-        if isinstance(line, list):
+        if isinstance(line, Sequence) and not isinstance(line, str):
             at = self._said.get(str(cue), 0)
             self._said[str(cue)] = at + 1
             line = line[min(at, len(line) - 1)]

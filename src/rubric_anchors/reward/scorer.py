@@ -3,18 +3,23 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from rubric_anchors.aggregate import Plan, aggregate
+from rubric_anchors.aggregate import Plan, aggregate, vetoed_already
 from rubric_anchors.core.errors import DataError, InputError, SetupError
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Critic, Tools
 from rubric_anchors.critic.build import build_critics
+from rubric_anchors.critic.judge import CRITIC as JUDGE
+from rubric_anchors.critic.judge import JudgeCritic, JudgeCritics
 from rubric_anchors.reward.combine import Part, combine
 from rubric_anchors.reward.marks import Marks
 from rubric_anchors.rubric.model import Rubric
-from rubric_anchors.rubric.outcome import Cause, Outcome, Scorecard, Unjudged, Verdict
+from rubric_anchors.rubric.outcome import Cause, Judged, Outcome, Scorecard, Unjudged, Verdict
 
 __all__ = ["Marks", "Scorer"]
+
+NOT_ASKED: Final = Cause("answer", "vetoed", "a veto has already fired; the judge was not asked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +32,29 @@ class _Ready:
 
     def judge(self, answers: Sequence[Answer]) -> list[tuple[Scorecard, Outcome]]:
         verdicts: list[dict[str, Verdict]] = [{} for _ in answers]
-        for critic in self.critics:
-            for found, row in zip(verdicts, _judged(critic, answers), strict=True):
+        # Judges last: they are not asked about what a check's veto has already brought to nothing.
+        for critic in sorted(self.critics, key=_costs):
+            spares = isinstance(critic, JudgeCritic | JudgeCritics) and critic.spares
+            open_ = [at for at, found in enumerate(verdicts) if not (spares and self._vetoed(found))]
+            rows = iter(_judged(critic, [answers[at] for at in open_]) if open_ else ())
+            asked = set(open_)
+            for at, found in enumerate(verdicts):
+                row = next(rows) if at in asked else tuple(Unjudged(NOT_ASKED, JUDGE) for _ in critic.keys)
                 found.update(zip(critic.keys, row, strict=True))
         cards = [
             Scorecard(self.rubric.content_id, self.rubric.keys, tuple(found[key] for key in self.rubric.keys))
             for found in verdicts
         ]
         return [(card, aggregate(self.plan, card)) for card in cards]
+
+    def _vetoed(self, found: Mapping[str, Verdict]) -> bool:
+        known = {key: verdict.value for key, verdict in found.items() if isinstance(verdict, Judged)}
+        return vetoed_already(self.plan, known)
+
+
+def _costs(critic: Critic) -> bool:
+    """Whether asking the critic costs money."""
+    return isinstance(critic, JudgeCritic | JudgeCritics)
 
 
 class Scorer:

@@ -1,0 +1,67 @@
+"""What answers try on a judge: text addressed to it, verdicts and turns of their own, hidden characters."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final, Literal
+
+from rubric_anchors.critic.answer import Answer
+from rubric_anchors.critic.echo import shared_share
+from rubric_anchors.critic.phrases import PhraseSet
+from rubric_anchors.critic.text import view_of
+from rubric_anchors.critic.wordlists import word_list
+from rubric_anchors.rubric.model import Criterion
+from rubric_anchors.rubric.outcome import Evidence
+
+Flag = Literal["grader_addressed", "fake_turn", "fake_verdict", "hidden_text", "rubric_copied"]
+
+_TURNS = re.compile(
+    r"<\|[a-z_]{2,20}\|>|\[/?INST\]|<</?SYS>>|</?(?:system|assistant|user|graded[-\w]*)>|^\s{0,3}#{0,4}\s?"
+    r"(?:system|assistant|human|instruction|시스템|系统|系統)\s?(?:prompt|message|note|메시지|提示|消息)?\s?[:：]",
+    re.IGNORECASE | re.MULTILINE,
+)
+# Tags (which show as nothing), characters that turn the direction of text, long runs of joiners of no width.
+_HIDDEN = re.compile("[\U000e0000-\U000e007f]+|[\u202a-\u202e\u2066-\u2069]+|[\u200b\u2060\ufeff\u00ad]{4,}")
+_JSON_VERDICT: Final = r'"\s*:\s*(?:\{\s*"(?:evidence|tier)|"?\d)'
+_SCORES = re.compile(
+    r"\b(?:tier|score|rating|grade|points?|verdict)\b[\"'*\s]{0,4}[:=]\s{0,2}[\"'*]{0,2}\d{1,3}\b"
+    r"|(?:점수|평점|등급)\s?[:：은는]?\s?\d|(?:评分|評分|得分|分数|分數)\s?[:：是为為]?\s?\d",
+    re.IGNORECASE,
+)
+_TO_GRADERS = re.compile(
+    r"(?:ignore|disregard|forget|override)\s(?:all\s|any\s|the\s|your\s)*(?:previous|prior|above|earlier|other)?\s?"
+    r"(?:instructions?|criteria|rules|prompts?|rubrics?)"
+    r"|(?:이전|위의|모든)\s?(?:의\s)?(?:지시|지침|명령|기준)[을를]?\s?(?:모두\s)?무시|채점자|평가자(?:님|에게|는)|(?:만점|최고\s?점수|높은\s?점수)[을를]\s?(?:주|부여)"
+    r"|忽略(?:以上|之前|前面|上述|所有)(?:的)?(?:所有)?(?:指示|指令|说明|說明|标准|標準)|评分者|評分者|阅卷|閱卷|(?:给|給)(?:我|出|予|它|本文|这篇|這篇)?(?:满分|滿分|最高分)",
+    re.IGNORECASE,
+)
+COPIED: Final = 0.3
+"""The share of what the rubric asks, in runs of six words, from which an answer is taken to hold the rubric."""
+RUN: Final = 6
+
+
+def flags(answer: Answer, criteria: Sequence[Criterion]) -> dict[Flag, Evidence]:
+    """What is suspicious about the answer as something a judge reads, each with the first place where it stands."""
+    text, view = answer.text, answer.view
+    found: dict[Flag, Evidence] = {}
+    hits = [(hit.start, hit.end) for hit in _graders().passages(view)]
+    hits += [place.span() for place in _TO_GRADERS.finditer(view.norm)]
+    if hits:
+        found["grader_addressed"] = view.evidence("speaks to whoever grades", *min(hits))
+    if (turn := _TURNS.search(view.norm)) is not None:
+        found["fake_turn"] = view.evidence("plays a turn of the conversation", *turn.span())
+    keys = "|".join(re.escape(criterion.key) for criterion in criteria)
+    verdict = re.search(rf'"(?:{keys}){_JSON_VERDICT}', text) or _SCORES.search(text)
+    if verdict is not None:
+        found["fake_verdict"] = Evidence("holds a verdict of its own", *verdict.span())
+    if (hidden := _HIDDEN.search(text)) is not None:
+        found["hidden_text"] = Evidence("holds characters that cannot be seen", *hidden.span())
+    asked = [word for criterion in criteria for word in view_of(criterion.ask).folded]
+    if len(asked) >= RUN and shared_share(asked, view.folded, RUN) >= COPIED and len(view.folded) >= RUN:
+        found["rubric_copied"] = Evidence("holds what the rubric asks, word for word")
+    return found
+
+
+@lru_cache(maxsize=1)
+def _graders() -> PhraseSet:
+    return PhraseSet(word_list("grader_talk"))
