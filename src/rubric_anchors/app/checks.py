@@ -50,18 +50,21 @@ def try_check(
     the check cannot do without a prompt or reference that is not given.
     """
     tools = tools or default_tools()
-    check = ready_check(name, dict(_option(option) for option in options), replace(tools, allow_code=allow_code))
+    check = ready_check(
+        name, dict(key_value(option, "--with") for option in options), replace(tools, allow_code=allow_code)
+    )
     asked = (Message("user", prompt),) if prompt else ()
     return check.decide_all([Answer(asked, text, reference)], tools)[0]
 
 
-def _option(written: str) -> tuple[str, JsonValue]:
+def key_value(written: str, flag: str) -> tuple[str, JsonValue]:
+    """`KEY=VALUE` given after `flag`, the value read as YAML. Raises InputError."""
     parts = _OPTION.fullmatch(written)
     if parts is None:
-        raise InputError(f"--with takes KEY=VALUE, e.g. max=120 or 'words=[one, two]'; seen {written[:60]!r}")
+        raise InputError(f"{flag} takes KEY=VALUE, e.g. max=120 or 'words=[one, two]'; seen {written[:60]!r}")
     key, value = parts.groups()
     try:
         node = read_yaml(value)
     except DocumentProblem as problem:
-        raise InputError(f"--with {key}: {problem}") from problem
+        raise InputError(f"{flag} {key}: {problem}") from problem
     return key, plain(node) if node is not None else None

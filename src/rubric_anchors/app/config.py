@@ -11,21 +11,12 @@ from rubric_anchors.core.errors import RecipeError
 from rubric_anchors.core.frozen import Frozen
 from rubric_anchors.core.yamlfile import read_config
 from rubric_anchors.evaluate.config import EvaluateConfig
+from rubric_anchors.reward.judging import JudgeConfig
 from rubric_anchors.select.config import SelectConfig
 from rubric_anchors.train.config import PolicyConfig, StageConfig
 
 TAKEN: Final = ("select-", "held-out-")
 """How the records of selection and evaluation are called, among those of the stages."""
-
-
-class JudgeConfig(Frozen):
-    """A language model as judge, at an OpenAI-compatible endpoint."""
-
-    url: str
-    """Base URL, e.g. `http://localhost:8000/v1`."""
-    model: str
-    key_env: str = ""
-    """Name of the environment variable that holds the key; never the key itself."""
 
 
 class DataConfig(Frozen):

@@ -69,10 +69,25 @@ def evaluate_run(prepared: Prepared, run: RunWriter, manifest: Manifest, after: 
         peak_rss_mb=peak_rss_mb(),
         answers=config.answers,
         seed=manifest.seed,
+        cost=_cost(prepared),
+        notes=("The judge's calls are those since the run was last started or resumed.",) if prepared.judge else (),
     )
     run.write_samples(_pairs(config, kinds, rows, answered, manifest.seed))
     run.write_evaluation(evaluation)
     return evaluation
+
+
+def _cost(prepared: Prepared) -> dict[str, float]:
+    if prepared.judge is None:
+        return {}
+    account = prepared.judge.ledger.account()
+    return {
+        "judge_calls": float(account.calls),
+        "judge_calls_from_the_cache": float(account.cached),
+        "judge_tokens_in": float(account.usage.prompt),
+        "judge_tokens_out": float(account.usage.completion),
+        "judge_cost": account.cost,
+    }
 
 
 def probes_for(prepared: Prepared, stage: StageConfig, start: Path, dtype: torch.dtype) -> Mapping[str, Probe]:

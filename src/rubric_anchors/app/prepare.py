@@ -19,6 +19,7 @@ from rubric_anchors.models.embedded import embedded_encoder, embedded_policy
 from rubric_anchors.models.encoder import SentenceEncoder
 from rubric_anchors.models.folder import local_folder
 from rubric_anchors.models.likelihood import CausalLikelihood
+from rubric_anchors.reward.judging import Judge, with_judge
 from rubric_anchors.reward.scorer import Scorer
 from rubric_anchors.rubric.load import load_rubric
 from rubric_anchors.rubric.model import Rubric
@@ -46,13 +47,19 @@ class Prepared:
         """The folder of the policy before training."""
         return model_folder(self.recipe.policy.model, self.path.parent)
 
+    @cached_property
+    def judge(self) -> Judge | None:
+        """The recipe's judge; its client is opened when a critic first needs it."""
+        return None if self.recipe.judge is None else Judge(self.recipe.judge)
+
     def scorer(self, dtype: torch.dtype = torch.float32, extra: Sequence[Rubric] = ()) -> Scorer:
         """A scorer over all rubrics, with the frozen base policy in `dtype`; its models are loaded when a critic
         first needs one, and then shared. `extra` rubrics, the drafted defences, carry vetoes and no weight in the
         mean.
         """
         if dtype not in self._tools:
-            self._tools[dtype] = lazy_tools(lambda: self.start, dtype, self.recipe.allow_code)
+            tools = lazy_tools(lambda: self.start, dtype, self.recipe.allow_code)
+            self._tools[dtype] = with_judge(tools, self.judge)
         book = {**self.rubrics, **{rubric.id: rubric for rubric in extra}}
         return Scorer(book, self._tools[dtype], weights={rubric.id: 0.0 for rubric in extra})
 

@@ -22,22 +22,11 @@ def refuse(path: Path, recipe: Recipe, book: Mapping[str, Rubric], train: Data, 
     `train`, `held_out`: prompts by the recipe's names.
     """
     _refuse_unknown_rubrics(path, recipe, book, [*train.values(), *held_out.values()])
-    _refuse_judges(path, recipe, book)
     _refuse_shared_prompts(path, train, held_out)
     _refuse_too_few(path, recipe, train, held_out)
     if recipe.evaluate:
         _refuse_unreadable(path, recipe.evaluate)
     _refuse_missing_packages(recipe)
-
-
-def _refuse_judges(path: Path, recipe: Recipe, book: Mapping[str, Rubric]) -> None:
-    """Without `judge` in the recipe the critic itself says what to do."""
-    judged = [name for name, rubric in book.items() if any(one.critic.kind == "judge" for one in rubric.criteria)]
-    if recipe.judge is not None and judged:
-        raise SetupError(
-            f"{path}: rubric {judged[0]!r} needs its judge, and this version cannot ask an endpoint yet;"
-            " give those criteria a check or an exemplar critic"
-        )
 
 
 def _refuse_unknown_rubrics(

@@ -7,6 +7,7 @@ criterion does.
 import os
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -20,6 +21,8 @@ from rubric_anchors.core.errors import DataError, RubricError
 from rubric_anchors.core.ids import content_id
 from rubric_anchors.critic.base import Tools
 from rubric_anchors.data.rows import Answers, Rejected, read_answers
+from rubric_anchors.models.ledger import Account
+from rubric_anchors.reward.judging import Estimate, Judge, JudgeConfig, account_line, with_judge
 from rubric_anchors.reward.scorer import Scorer
 from rubric_anchors.reward.tools import default_tools
 from rubric_anchors.rubric.load import load_rubric
@@ -29,6 +32,8 @@ BATCH: Final = 128
 """Answers judged together, and lost to a kill at most where one process judges."""
 SHARED_BATCH: Final = 512
 """The same for each of several processes."""
+WAVES: Final = 8
+"""A judge gets so many batches of its concurrency at once: the last calls of a batch leave it half idle."""
 MANY: Final = 2000
 """Answers from which other processes are worth their start."""
 
@@ -57,6 +62,8 @@ class Tally:
     """Over the scored answers; None where there is none."""
     criteria: Mapping[str, Mean]
     """Criterion key to its mean value over the answers that it was judged on."""
+    account: Account | None = None
+    """What the judge was asked and cost; None without one."""
 
 
 def score_file(
@@ -69,6 +76,7 @@ def score_file(
     resume: bool = False,
     force: bool = False,
     workers: int | None = 1,
+    judge: JudgeConfig | None = None,
     tools: Tools | None = None,
     progress: Progress | None = None,
 ) -> Tally:
@@ -77,7 +85,8 @@ def score_file(
     Finished rows stand in `OUT.partial` until all are done; `resume` goes on with them, `force` starts anew and
     replaces `out`. `allow_code`: whether `rubrics` may name functions to be run; a change in such a function is not
     seen by `resume`. `workers`: processes that judge beside each other, where the rubrics need no model; None: one for
-    each core, where there are many answers (see `app.sharing` on calling this from a script).
+    each core, where there are many answers (see `app.sharing` on calling this from a script). `judge`: the language
+    model that decides judge criteria; what it has said stays in its cache, whatever happens here.
 
     Raises RubricError and DataError for files that cannot be used, SetupError where `out` cannot be written or is there
     already. A single row that cannot be read is listed in the tally instead, unless no row can.
@@ -86,13 +95,50 @@ def score_file(
     out = Path(out)
     refuse_out(out, resume=resume, force=force)
     book = _book(rubrics)
-    tools = replace(tools or default_tools(), allow_code=allow_code)
+    asked_judge = None if judge is None else Judge(judge)
+    tools = with_judge(replace(tools or default_tools(), allow_code=allow_code), asked_judge)
+    with asked_judge or nullcontext():
+        return _score(data, book, out, tools, judge_reasoning, resume, workers, asked_judge, progress)
+
+
+def estimate_file(
+    data: str | Path,
+    rubrics: Sequence[str | Path],
+    judge: JudgeConfig,
+    *,
+    judge_reasoning: bool = False,
+    allow_code: bool = False,
+    tools: Tools | None = None,
+) -> Estimate:
+    """What `score_file` would ask `judge` about, with an empty cache: checks run, nobody is asked, nothing is written.
+    Raises RubricError and DataError for files that cannot be used."""
+    estimate = Estimate(judge)
+    book = _book(rubrics)
+    scorer = Scorer(book, with_judge(replace(tools or default_tools(), allow_code=allow_code), estimate))
+    asked, _ = _asked(read_answers(data, tuple(book)), book, scorer)
+    for start in range(0, len(asked), BATCH):
+        judge_rows(scorer, asked[start : start + BATCH], judge_reasoning)
+    return estimate
+
+
+def _score(
+    data: str | Path,
+    book: Mapping[str, Rubric],
+    out: Path,
+    tools: Tools,
+    judge_reasoning: bool,
+    resume: bool,
+    workers: int | None,
+    judge: Judge | None,
+    progress: Progress,
+) -> Tally:
     scorer = Scorer(book, tools)
     answers = read_answers(data, tuple(book))
     asked, unreadable = _asked(answers, book, scorer)
     count = _Count()
     rubrics_there = {**answers.rubrics, **book}
-    work = Work({name: one for name, one in rubrics_there.items() if name in scorer}, tools, judge_reasoning)
+    known = {name: one for name, one in rubrics_there.items() if name in scorer}
+    work = Work(known, replace(tools, judge=None) if scorer.light else tools, judge_reasoning)
     begun: dict[str, JsonValue] = {"work": _work_id(asked, rubrics_there, judge_reasoning)}
     with Unfinished(out, begun, resume=resume) as unfinished:
         done = len(unfinished.found)
@@ -102,16 +148,19 @@ def score_file(
             progress.say(f"going on after {done} of {len(asked)} answers")
         with progress.task("scoring", len(asked), "answers") as task:
             task.advance(done)
-            for written in _judged(asked[done:], work, scorer, workers):
+            batch = BATCH if judge is None else max(BATCH, WAVES * judge.config.concurrency)
+            for written in _judged(asked[done:], work, scorer, workers, batch):
                 unfinished.append(written)
                 for line in written:
                     count.add(line)
-                task.advance(len(written))
+                task.advance(len(written), account_line(judge.ledger.account()) if judge else "")
         unfinished.finish()
-    return count.tally(out, unreadable)
+    return count.tally(out, unreadable, judge.ledger.account() if judge else None)
 
 
-def _judged(asked: Sequence[Asked], work: Work, scorer: Scorer, workers: int | None) -> Iterator[list[Written]]:
+def _judged(
+    asked: Sequence[Asked], work: Work, scorer: Scorer, workers: int | None, batch: int
+) -> Iterator[list[Written]]:
     """The rows as they are written, a batch at a time, in order."""
     if workers is None:
         workers = (os.cpu_count() or 1) if len(asked) >= MANY else 1
@@ -119,8 +168,8 @@ def _judged(asked: Sequence[Asked], work: Work, scorer: Scorer, workers: int | N
         parts = [asked[start : start + SHARED_BATCH] for start in range(0, len(asked), SHARED_BATCH)]
         yield from judge_shared(work, parts, min(workers, len(parts)))
     else:
-        for start in range(0, len(asked), BATCH):
-            yield judge_rows(scorer, asked[start : start + BATCH], work.judge_reasoning)
+        for start in range(0, len(asked), batch):
+            yield judge_rows(scorer, asked[start : start + batch], work.judge_reasoning)
 
 
 def _book(paths: Sequence[str | Path]) -> dict[str, Rubric]:
@@ -190,7 +239,7 @@ class _Count:
             if isinstance(value, int | float):
                 self.criteria.setdefault(key, []).append(float(value))
 
-    def tally(self, out: Path, unreadable: tuple[Rejected, ...]) -> Tally:
+    def tally(self, out: Path, unreadable: tuple[Rejected, ...], account: Account | None) -> Tally:
         return Tally(
             out=out,
             scored=len(self.rewards),
@@ -198,6 +247,7 @@ class _Count:
             unreadable=unreadable,
             reward=_mean(self.rewards) if self.rewards else None,
             criteria={key: _mean(values) for key, values in self.criteria.items()},
+            account=account,
         )
 
 

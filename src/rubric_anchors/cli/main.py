@@ -91,6 +91,19 @@ def score(
     allow_code: Annotated[
         bool, typer.Option("--allow-code", help="Let the rubrics given here run the functions that they name.")
     ] = False,
+    judge: Annotated[
+        str, typer.Option("--judge", metavar="URL#MODEL", help="The language model that decides judge criteria.")
+    ] = "",
+    judge_with: Annotated[
+        list[str] | None,
+        typer.Option("--judge-with", metavar="KEY=VALUE", help="How it is asked: key_env, concurrency, price_in..."),
+    ] = None,
+    max_cost: Annotated[
+        float | None, typer.Option("--max-cost", min=0, help="The most that the judge may cost.", show_default=False)
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what the judge would be asked and cost; ask and write nothing.")
+    ] = False,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -103,8 +116,18 @@ def score(
     force: Annotated[bool, typer.Option("--force", help="Start anew, and replace OUT where it is there.")] = False,
 ) -> None:
     """Score answers with rubrics: each verdict, its evidence, and what each step gave to the reward."""
-    from rubric_anchors.app.score import score_file
+    from rubric_anchors.app.judges import judge_of
+    from rubric_anchors.app.score import estimate_file, score_file
 
+    config = judge_of(judge, judge_with or (), max_cost) if judge else None
+    if config is None and (judge_with or max_cost is not None or dry_run):
+        raise typer.BadParameter("--judge-with, --max-cost and --dry-run go with --judge URL#MODEL")
+    if config is not None and dry_run:
+        estimate = estimate_file(data, rubric or (), config, judge_reasoning=judge_reasoning, allow_code=allow_code)
+        console.print(f"calls: {estimate.calls}", markup=False)
+        console.print(f"tokens in: about {estimate.prompt_tokens:,}", markup=False)
+        console.print(f"cost: about {estimate.cost:.4g}, with an empty cache", markup=False)
+        return
     tally = score_file(
         data,
         rubric or (),
@@ -114,6 +137,7 @@ def score(
         resume=resume,
         force=force,
         workers=workers,
+        judge=config,
         progress=_progress(),
     )
     for row in tally.unreadable[:MOST_ROWS_LISTED]:

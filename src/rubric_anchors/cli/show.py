@@ -27,6 +27,7 @@ from rubric_anchors.runs.records import Evaluation, Selection
 
 if TYPE_CHECKING:
     from rubric_anchors.app.score import Tally
+    from rubric_anchors.models.chat import Usage
 
 console: Final = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 120)
 errors: Final = Console(stderr=True, highlight=False)
@@ -142,7 +143,20 @@ def score_table(tally: "Tally") -> Table:
         table.add_row(escape(f"unscored: {cause}"), "", "", str(count))
     if tally.unreadable:
         table.add_row("left out: no answer to score", "", "", str(len(tally.unreadable)))
+    if tally.account is not None:
+        table.add_section()
+        account = tally.account
+        table.add_row("judge: calls paid", "", "", str(account.calls))
+        table.add_row("judge: from the cache", "", "", str(account.cached))
+        table.add_row("judge: tokens in, of them cached, out", "", "", _usage(account.usage))
+        table.add_row("judge: cost", "", "", f"{account.cost:.4g}")
+        for code, count in account.failures.items():
+            table.add_row(escape(f"judge: failed, {code}"), "", "", str(count))
     return table
+
+
+def _usage(usage: "Usage") -> str:
+    return f"{usage.prompt:,}, {usage.cached:,}, {usage.completion:,}"
 
 
 def selection_table(selection: Selection) -> Table:

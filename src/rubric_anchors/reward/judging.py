@@ -1,0 +1,122 @@
+"""A judge at an endpoint, made ready for critics: the client, its cache of replies, its ledger; and what it would be
+asked."""
+
+import atexit
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, Self
+
+from pydantic import Field
+
+from rubric_anchors.critic.base import Tools
+from rubric_anchors.models.chat import ChatModel, Follow, NoReply, Request, Said
+from rubric_anchors.models.embedded import cache_folder
+from rubric_anchors.models.endpoint import Endpoint
+from rubric_anchors.models.endpoint_config import EndpointConfig
+from rubric_anchors.models.ledger import Account, Ledger
+from rubric_anchors.models.replies import ReplyStore
+from rubric_anchors.models.wire import estimated_tokens
+
+REPLIES: Final = "replies.sqlite"
+TOKENS_A_VERDICT: Final = 60
+"""What a verdict on one criterion takes, with its evidence; for estimates."""
+
+
+class JudgeConfig(EndpointConfig):
+    """A language model as judge, at an OpenAI-compatible endpoint."""
+
+    max_cost: float | None = Field(default=None, ge=0.0, allow_inf_nan=False)
+    """The most that may be spent, in the currency of the prices; a call that could pass it is not made."""
+    cache: str | None = None
+    """SQLite file of replies, shared by all processes that name it; in the user's cache folder unless given."""
+
+
+class Judge:
+    """One endpoint for the length of a `with`, or of the process; the client is opened at the first use."""
+
+    def __init__(self, config: JudgeConfig) -> None:
+        self.config = config
+        self.ledger = Ledger(config, config.max_cost)
+        self._endpoint: Endpoint | None = None
+        self._store: ReplyStore | None = None
+
+    def model(self) -> ChatModel:
+        """The client. Raises SetupError where the key or the cache cannot be had."""
+        if self._endpoint is None:
+            endpoint_fields = self.config.model_dump(exclude={"max_cost", "cache"})
+            file = Path(self.config.cache) if self.config.cache else cache_folder() / REPLIES
+            config = EndpointConfig.model_validate(endpoint_fields)
+            config.key()
+            self._store = ReplyStore(file)
+            self._endpoint = Endpoint(config, store=self._store, ledger=self.ledger)
+            atexit.register(self.close)
+        return self._endpoint
+
+    def close(self) -> None:
+        """Closes connections and file; a second call does nothing."""
+        if self._endpoint is not None:
+            self._endpoint.close()
+        if self._store is not None:
+            self._store.close()
+        self._endpoint = self._store = None
+        atexit.unregister(self.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@dataclass
+class Estimate:
+    """A chat model that only counts what it is asked: every reply fails, and nobody is asked anything."""
+
+    config: JudgeConfig
+    requests: dict[Request, int] = field(default_factory=dict)
+    """Each different request with its prompt tokens, estimated from characters (rather too high than too low)."""
+
+    @property
+    def fingerprint(self) -> str:
+        return self.config.fingerprint
+
+    def ask(self, requests: Sequence[Request], follow: Follow | None = None) -> list[Said]:
+        """Counts; follows nothing up."""
+        del follow
+        for request in requests:
+            self.requests[request] = estimated_tokens(request)
+        return [NoReply("dry_run", "nobody was asked") for _ in requests]
+
+    @property
+    def calls(self) -> int:
+        return len(self.requests)
+
+    @property
+    def prompt_tokens(self) -> int:
+        return sum(self.requests.values())
+
+    @property
+    def cost(self) -> float:
+        """With about TOKENS_A_VERDICT tokens out a criterion, none from a prefix cache and none tried again."""
+        out = sum(request.schema.count('"tier"') // 2 or 1 for request in self.requests) * TOKENS_A_VERDICT
+        return self.config.cost(self.prompt_tokens, 0, out)
+
+
+def with_judge(tools: Tools, judge: Judge | Estimate | None) -> Tools:
+    """`tools` with the judge that critics ask."""
+    if judge is None:
+        return tools
+    return replace(tools, judge=judge.model if isinstance(judge, Judge) else lambda: judge)
+
+
+def account_line(account: Account) -> str:
+    """An account in a few words, for a progress line."""
+    parts = [f"{account.calls} calls"]
+    if account.cached:
+        parts.append(f"{account.cached} from the cache")
+    if account.cost:
+        parts.append(f"cost {account.cost:.4g}")
+    if failed := sum(account.failures.values()):
+        parts.append(f"{failed} failed")
+    return ", ".join(parts)
