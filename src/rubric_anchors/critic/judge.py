@@ -109,7 +109,7 @@ class JudgeCritic:
 
     def _beforehand(self, answer: Answer) -> tuple[Verdict, ...] | None:
         """The verdicts on an answer that the model need not be asked about: they say why."""
-        if not answer.text.strip():
+        if not answer.view.norm.strip():  # what only holds characters that cannot be seen is empty too
             return self._unjudged(Cause("answer", "empty_answer", "there is nothing to judge"))
         if self.options.long == "refuse" and len(answer.text) > self.options.longest:
             detail = f"{len(answer.text)} characters, and at most {self.options.longest} are judged"
