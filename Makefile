@@ -23,7 +23,7 @@ export OMP_WAIT_POLICY := passive
 export TOKENIZERS_PARALLELISM := false
 export HF_HUB_OFFLINE := 1
 
-.PHONY: help demo test test-all lint format setup lock bench-aggregate bench-checks bench-selection bench-verify clean
+.PHONY: help demo test test-all lint format setup lock bench-aggregate bench-checks bench-judge bench-selection bench-verify clean
 .DELETE_ON_ERROR:
 
 help:
@@ -33,6 +33,7 @@ help:
 	@echo 'make lint             ruff, mypy and import-linter alone;  make format  lets ruff rewrite'
 	@echo 'make bench-aggregate  time the aggregation of a million scorecards'
 	@echo 'make bench-checks     time ten checks over 100,000 answers'
+	@echo 'make bench-judge      judge 2,000 answers through a simulated endpoint of 500 ms a call'
 	@echo 'make bench-verify     verifiable answers on DATA, a folder with gsm8k, math_sets and code_sets (five minutes)'
 	@echo 'make bench-selection  train on the band and on all prompts, three seeds each (half an hour)'
 	@echo 'make setup            only what the others need;  make clean  removes it again'
@@ -63,6 +64,9 @@ bench-selection: setup
 
 bench-checks: setup
 	@PYTHONPATH=. $(BIN)/python benchmarks/checks.py
+
+bench-judge: setup
+	@PYTHONPATH=. $(BIN)/python benchmarks/judge.py
 
 bench-verify: setup
 	@$(BIN)/python benchmarks/verify.py $(DATA)

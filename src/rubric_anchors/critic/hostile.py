@@ -50,16 +50,26 @@ def flags(answer: Answer, criteria: Sequence[Criterion]) -> dict[Flag, Evidence]
         found["grader_addressed"] = view.evidence("speaks to whoever grades", *min(hits))
     if (turn := _TURNS.search(view.norm)) is not None:
         found["fake_turn"] = view.evidence("plays a turn of the conversation", *turn.span())
-    keys = "|".join(re.escape(criterion.key) for criterion in criteria)
-    verdict = re.search(rf'"(?:{keys}){_JSON_VERDICT}', text) or _SCORES.search(text)
+    verdict = _verdicts_on(tuple(criteria)).search(text) or _SCORES.search(text)
     if verdict is not None:
         found["fake_verdict"] = Evidence("holds a verdict of its own", *verdict.span())
     if (hidden := _HIDDEN.search(text)) is not None:
         found["hidden_text"] = Evidence("holds characters that cannot be seen", *hidden.span())
-    asked = [word for criterion in criteria for word in view_of(criterion.ask).folded]
+    asked = _asked_words(tuple(criteria))
     if len(asked) >= RUN and shared_share(asked, view.folded, RUN) >= COPIED and len(view.folded) >= RUN:
         found["rubric_copied"] = Evidence("holds what the rubric asks, word for word")
     return found
+
+
+@lru_cache(maxsize=256)
+def _asked_words(criteria: tuple[Criterion, ...]) -> tuple[str, ...]:
+    return tuple(word for criterion in criteria for word in view_of(criterion.ask).folded)
+
+
+@lru_cache(maxsize=256)
+def _verdicts_on(criteria: tuple[Criterion, ...]) -> "re.Pattern[str]":
+    keys = "|".join(re.escape(criterion.key) for criterion in criteria)
+    return re.compile(rf'"(?:{keys}){_JSON_VERDICT}')
 
 
 @lru_cache(maxsize=1)

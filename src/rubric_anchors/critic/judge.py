@@ -32,7 +32,7 @@ from rubric_anchors.critic.hostile import flags
 from rubric_anchors.critic.judge_prompt import judge_request, repair_request
 from rubric_anchors.critic.kinds import critic_registry
 from rubric_anchors.critic.verdict_reply import read_reply, supported
-from rubric_anchors.models.chat import ChatModel, Follow, NoReply, Reply, Request, Said
+from rubric_anchors.models.chat import ChatModel, Follow, NoReply, Request, Said
 from rubric_anchors.rubric.model import Criterion
 from rubric_anchors.rubric.outcome import Cause, Evidence, Judged, Unjudged, Verdict
 
@@ -96,10 +96,9 @@ class JudgeCritic:
         """For each answer a verdict for each criterion. Raises SetupError where the model cannot be asked at all."""
         found: list[tuple[Verdict, ...] | None] = [self._beforehand(answer) for answer in answers]
         tasks = [task for at, answer in enumerate(answers) if found[at] is None for task in self._tasks(at, answer)]
-        said = self._ask(answers, tasks)
         read: dict[tuple[int, str], list[Verdict]] = {}
-        for task, one in zip(tasks, said, strict=True):
-            for criterion, verdict in zip(task.criteria, self._read(answers[task.answer], task, one), strict=True):
+        for task, verdicts in zip(tasks, self._decided(answers, tasks), strict=True):
+            for criterion, verdict in zip(task.criteria, verdicts, strict=True):
                 read.setdefault((task.answer, criterion.key), []).append(verdict)
         for at, answer in enumerate(answers):
             if found[at] is None:
@@ -110,13 +109,13 @@ class JudgeCritic:
     def _beforehand(self, answer: Answer) -> tuple[Verdict, ...] | None:
         """The verdicts on an answer that the model need not be asked about: they say why."""
         if not answer.view.norm.strip():  # what only holds characters that cannot be seen is empty too
-            return self._unjudged(Cause("answer", "empty_answer", "there is nothing to judge"))
+            return _unjudged(Cause("answer", "empty_answer", "there is nothing to judge"), self._criteria)
         if self.options.long == "refuse" and len(answer.text) > self.options.longest:
             detail = f"{len(answer.text)} characters, and at most {self.options.longest} are judged"
-            return self._unjudged(Cause("answer", "too_long", detail))
+            return _unjudged(Cause("answer", "too_long", detail), self._criteria)
         if self.options.flags == "veto":
             for flag, evidence in flags(answer, self._criteria).items():
-                return self._unjudged(Cause("answer", flag, evidence.note))
+                return _unjudged(Cause("answer", flag, evidence.note), self._criteria)
         return None
 
     def _marks(self, answer: Answer) -> tuple[Evidence, ...]:
@@ -130,24 +129,38 @@ class JudgeCritic:
             for sample in range(self.options.samples)
         ]
 
-    def _ask(self, answers: Sequence[Answer], tasks: list[_Task]) -> list[Said]:
+    def _decided(self, answers: Sequence[Answer], tasks: list[_Task]) -> list[tuple[Verdict, ...]]:
+        """The verdicts of each task, tried again where its reply decides nothing."""
         tries = [1] * len(tasks)
+        # Read once: by `follow`, as each reply comes, and not again when all are there.
+        last: list[tuple[Said, tuple[Judged, ...] | Cause] | None] = [None] * len(tasks)
+
+        def read(at: int, said: Said) -> tuple[Judged, ...] | Cause:
+            known = last[at]
+            if known is None or known[0] is not said:
+                known = last[at] = (said, self._read(answers[tasks[at].answer], tasks[at], said))
+            return known[1]
 
         def follow(at: int, said: Said) -> Request | None:
-            if isinstance(said, NoReply) or tries[at] >= ATTEMPTS:
-                return None
-            fault = self._fault(answers[tasks[at].answer], tasks[at], said)
-            if fault is None:
+            found = read(at, said)
+            if isinstance(said, NoReply) or not isinstance(found, Cause) or tries[at] >= ATTEMPTS:
                 return None
             tries[at] += 1
             if tries[at] == 2:
-                return repair_request(tasks[at].request, said.text, fault.detail)
+                return repair_request(tasks[at].request, said.text, found.detail)
             return replace(tasks[at].request, seed=derive_seed("again", tasks[at].request.seed or 0) % (1 << 31))
 
-        return _asked(self._model, [task.request for task in tasks], follow)
+        replies = _asked(self._model, [task.request for task in tasks], follow)
+        decided: list[tuple[Verdict, ...]] = []
+        for at, said in enumerate(replies):
+            found = read(at, said)
+            decided.append(_unjudged(found, tasks[at].criteria) if isinstance(found, Cause) else found)
+        return decided
 
-    def _fault(self, answer: Answer, task: _Task, reply: Reply) -> Cause | None:
-        """What is wrong with a reply; None where it decides."""
+    def _read(self, answer: Answer, task: _Task, reply: Said) -> tuple[Judged, ...] | Cause:
+        """What a reply decides, or why it decides nothing."""
+        if isinstance(reply, NoReply):
+            return Cause("answer" if reply.code in ANSWERS_FAULT else "infrastructure", reply.code, reply.detail)
         if reply.finish == "length":
             # The answer's fault too: else it could leave its group by making the judge talk on and on.
             return Cause(
@@ -166,18 +179,11 @@ class JudgeCritic:
             if loose:
                 detail = f"what is quoted for {', '.join(loose)} does not stand in the answer"
                 return Cause("answer", "unsupported", detail)
-        return None
+        return verdicts
 
-    def _read(self, answer: Answer, task: _Task, said: Said) -> tuple[Verdict, ...]:
-        if isinstance(said, NoReply):
-            kind: Literal["answer", "infrastructure"] = "answer" if said.code in ANSWERS_FAULT else "infrastructure"
-            return tuple(Unjudged(Cause(kind, said.code, said.detail), CRITIC) for _ in task.criteria)
-        if (fault := self._fault(answer, task, said)) is not None:
-            return tuple(Unjudged(fault, CRITIC) for _ in task.criteria)
-        return read_reply(said.text, task.criteria, answer.text)
 
-    def _unjudged(self, cause: Cause) -> tuple[Verdict, ...]:
-        return tuple(Unjudged(cause, CRITIC) for _ in self._criteria)
+def _unjudged(cause: Cause, criteria: Sequence[Criterion]) -> tuple[Verdict, ...]:
+    return tuple(Unjudged(cause, CRITIC) for _ in criteria)
 
 
 def _asked(model: ChatModel, requests: list[Request], follow: Follow) -> list[Said]:

@@ -7,7 +7,7 @@ what stands inside them: no text can hold its own hash, so none can close its fe
 import json
 import string
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final, Literal
 
@@ -31,15 +31,16 @@ def judge_request(criteria: Sequence[Criterion], answer: Answer, longest: int, s
     tail, and between them how much is missing."""
     prompt = "\n\n".join(f"[{message.role}]\n{message.content}" for message in answer.prompt)
     shown = head_and_tail(answer.text, longest)
+    stated, shape, schema = _asked(tuple(criteria))
     filled = _template().substitute(
-        criteria=_stated(tuple(criteria)),
-        shape=json.dumps({criterion.key: {"evidence": "...", "tier": 0} for criterion in criteria}),
+        criteria=stated,
+        shape=shape,
         asked=f"graded-{content_id([prompt])}",
         prompt=prompt,
         graded=f"graded-{content_id([prompt, shown])}",
         answer=shown,
     )
-    return Request((ChatTurn("user", filled),), schema=reply_schema(criteria), seed=seed)
+    return Request((ChatTurn("user", filled),), schema=schema, seed=seed)
 
 
 def repair_request(request: Request, said: str, fault: str) -> Request:
@@ -83,6 +84,13 @@ def reply_schema(criteria: Sequence[Criterion]) -> str:
 @cache
 def _template() -> string.Template:
     return string.Template(files("rubric_anchors.critic").joinpath("prompts/judge.txt").read_text("utf-8"))
+
+
+@lru_cache(maxsize=256)
+def _asked(criteria: tuple[Criterion, ...]) -> tuple[str, str, str]:
+    """The criteria as they are stated, the shape of a reply and its schema: the same for every answer."""
+    shape = json.dumps({criterion.key: {"evidence": "...", "tier": 0} for criterion in criteria})
+    return _stated(criteria), shape, reply_schema(criteria)
 
 
 def _stated(criteria: tuple[Criterion, ...]) -> str:

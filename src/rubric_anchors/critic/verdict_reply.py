@@ -130,6 +130,10 @@ class _Folded:
 
     def evidence(self, quote: str) -> tuple[Evidence, ...]:
         """Where the parts of `quote` (cut at ellipses) stand; one note without a place where any of them does not."""
+        # Nearly always it stands there as it is quoted.
+        start = self._text.find(quote) if quote.strip() else -1
+        if start >= 0:
+            return (Evidence(quote, start, start + len(quote)),)
         wanted = [part for part in map(_fold, _ELLIPSIS.split(quote)) if part]
         if not wanted:
             return ()
