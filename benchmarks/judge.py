@@ -3,9 +3,9 @@
     PYTHONPATH=. python benchmarks/judge.py [--answers 2000] [--latency 0.5]       (or: make bench-judge)
 
 The endpoint is `tests/support/endpoint.py` in a process of its own: the CPU time measured is the client's alone.
-Measured: wall time of `anchors score`'s whole road (reading, one call an answer, cache and journal on, rows written) beside the
-endpoint's own limit; the same again from the cache; the prompt tokens of one call an answer beside those of one call a
-criterion; and the rate with no latency, which is what one core can sustain.
+Measured: wall time of `anchors score`'s whole road (reading, one call an answer, cache and journal on, rows written)
+beside the endpoint's own limit; the same again from the cache; the prompt tokens of one call an answer beside those of
+one call a criterion; and the rate with no latency, which is what one core can sustain.
 Writes benchmarks/results/judge.json.
 """
 
