@@ -7,7 +7,7 @@ from tests.rubric.test_dump import PLAIN
 from rubric_anchors.core.errors import RubricError
 from rubric_anchors.core.nodes import plain
 from rubric_anchors.core.yamltree import read_yaml
-from rubric_anchors.rubric.load import load_rubric, load_rubrics, parse_rubric
+from rubric_anchors.rubric.load import load_rubric, load_rubrics, parse_carried, parse_rubric
 from rubric_anchors.rubric.model import Rubric
 
 SMALL = "id: small\ncriteria:\n  - {key: k, ask: It is., critic: {check: word_count}}\n"
@@ -72,3 +72,20 @@ def test_a_folder_without_rubrics_and_no_folder_are_errors(tmp_path: Path) -> No
     (tmp_path / "file").write_text("")
     with pytest.raises(RubricError, match="is a file, not a folder"):
         load_rubrics(tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    ("check", "options", "says"),
+    [
+        ("python", {"function": "os.getcwd"}, "names code to be run, and a data row may not"),
+        ("fitted", {"file": "/etc/hostname"}, "names a file to be read, and a data row may not"),
+        ("code_tests", {"isolation": "accept_weaker"}, "asks for a weaker sandbox, and a data row may not"),
+    ],
+)
+def test_what_a_data_row_carries_reaches_nothing_but_the_answer(
+    check: str, options: dict[str, object], says: str
+) -> None:
+    rubric = {"id": "r", "criteria": [{"key": "k", "ask": "It is.", "critic": {"check": check, "with": options}}]}
+    parse_rubric(rubric)
+    with pytest.raises(RubricError, match=says):
+        parse_carried(rubric, "d.jsonl:1, rubric")

@@ -22,6 +22,10 @@ Key = Annotated[
 
 RUNS_CODE: Final = "python"
 """The check that is a function of the user's."""
+READS_FILE: Final = "fitted"
+"""The check that is learnt, and stands in a file."""
+WEAKER: Final = "accept_weaker"
+"""The `isolation` of checks that run an answer's program, where it may run without a sandbox."""
 NO_AND_YES: Final = ("No.", "Yes.")
 SMALLEST_WEIGHT: Final = 1e-9
 """A smaller one is a slip, or so small that products with it lose their digits."""

@@ -7,7 +7,7 @@ from typing import Final
 from rubric_anchors.core.disk import os_errors
 from rubric_anchors.core.errors import RubricError
 from rubric_anchors.core.yamlfile import parse_config, read_config
-from rubric_anchors.rubric.criterion import RUNS_CODE
+from rubric_anchors.rubric.criterion import READS_FILE, RUNS_CODE, WEAKER, CriticSpec
 from rubric_anchors.rubric.model import Rubric
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -23,15 +23,26 @@ def load_rubric(path: str | Path) -> Rubric:
 
 def parse_carried(content: str | Mapping[str, object], source: str) -> Rubric:
     """The rubric that a data row carries. Rows are often somebody else's: raises RubricError also where it names code
-    to be run."""
+    to be run or a file to be read, or lets programs out of their sandbox."""
     rubric = parse_rubric(content, source)
     for criterion in rubric.criteria:
-        if criterion.critic.kind == "check" and criterion.critic.name == RUNS_CODE:
+        if reach := _reach(criterion.critic):
             raise RubricError(
-                f"{source}: criterion {criterion.key!r} names code to be run, and a data row may not; put the rubric"
-                " into a file of yours"
+                f"{source}: criterion {criterion.key!r} {reach}, and a data row may not; put the rubric into a file of"
+                " yours"
             )
     return rubric
+
+
+def _reach(critic: CriticSpec) -> str:
+    """What a critic would do to the machine it runs on, in words; empty for one that only looks at the answer."""
+    if critic.kind != "check":
+        return ""
+    if critic.name == RUNS_CODE:
+        return "names code to be run"
+    if critic.name == READS_FILE:
+        return "names a file to be read"
+    return "asks for a weaker sandbox" if critic.options.get("isolation") == WEAKER else ""
 
 
 def parse_rubric(content: str | Mapping[str, object], source: str = "rubric") -> Rubric:

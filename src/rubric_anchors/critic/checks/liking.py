@@ -12,15 +12,17 @@ from rubric_anchors.critic.base import Check, Finding, Tools
 from rubric_anchors.critic.checks.options import finding
 from rubric_anchors.critic.checks.registry import check
 from rubric_anchors.critic.fitted import FittedCritic
+from rubric_anchors.rubric.criterion import READS_FILE
 from rubric_anchors.rubric.outcome import Evidence
 
 SHOWN = 5
 
 
-@check("fitted")
+@check(READS_FILE)
 class Fitted(Check):
     """How likely it is that the answer is liked, by a critic that `anchors critic fit` made from texts that somebody
-    likes and texts that they do not. The evidence is what moved it, and the most similar of those texts."""
+    likes and texts that they do not. The evidence is what moved it, and the most similar of those texts. Rubrics that
+    data rows carry can never name a file."""
 
     file: str
     """The critic's file, relative to the folder that the command runs in."""
