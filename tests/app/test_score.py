@@ -230,3 +230,16 @@ def test_two_processes_do_not_write_one_result(rubric: Path, tmp_path: Path) -> 
         other.append([{"id": "1"}])
         with pytest.raises(SetupError, match="another process is writing it"):
             scored(ROWS, [rubric], tmp_path, resume=True)
+
+
+@pytest.mark.parametrize("cell", ["e", "rubric", "prompt", "kwargs"])
+def test_a_row_that_is_nested_without_end_is_left_out_and_the_others_are_scored(
+    rubric: Path, tmp_path: Path, cell: str
+) -> None:
+    deep = '{"a":' * 700 + "1" + "}" * 700
+    row = {"prompt": "Say river.", "response": "a", "instruction_id_list": ["punctuation:no_comma"], cell: "DEEP"}
+    lines = [json.dumps(ROWS[0]), json.dumps(row).replace('"DEEP"', deep)]
+    (tmp_path / "d.jsonl").write_text("\n".join(lines), "utf-8")
+    tally = score_file(tmp_path / "d.jsonl", [rubric], tmp_path / "out.jsonl")
+    assert tally.scored == 1
+    assert [(one.line, "nested more than 100 deep" in one.cause) for one in tally.unreadable] == [(2, True)]

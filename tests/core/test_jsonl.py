@@ -27,8 +27,12 @@ def test_rows_come_with_their_line_numbers(tmp_path: Path) -> None:
         (b'{"a": -Infinity}', "-Infinity is no JSON value"),
         (b'{"a": "\xe9"}', "byte 8 of the line is not UTF-8"),
         (b"\xff\xfe{\x00", "byte 1 of the line is not UTF-8"),
-        (b"[" * 100_000, "nested too deeply|not JSON"),
-        (b'{"a": ' + b"9" * 5000 + b"}", "not JSON"),
+        (b"[" * 100_000, "nested more than 100 deep; flatten them"),
+        (b'{"a": ' + b"[" * 101 + b"]" * 101 + b"}", "nested more than 100 deep; flatten them"),
+        (b'{"a": ' + b'{"b":' * 400 + b"1" + b"}" * 401, "nested more than 100 deep; flatten them"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "more digits than can be read; write it as text"),
+        (b'{"a": 1, "b": 2, "a": 3}', "the key 'a' stands twice in one object; remove one"),
+        (b'{"a": [{"b": 1, "b": 1}]}', "the key 'b' stands twice in one object; remove one"),
         (b'{"a": "' + b"x" * 100 + b'"}', "the line is longer than 64 bytes"),
     ],
 )
@@ -65,3 +69,8 @@ def test_a_missing_file_and_a_folder_are_data_errors(tmp_path: Path) -> None:
         list(read_jsonl(tmp_path / "none.jsonl"))
     with pytest.raises(DataError, match="it is a folder"):
         list(read_jsonl(tmp_path))
+
+
+def test_a_hundred_levels_are_read_and_brackets_in_texts_are_no_levels(tmp_path: Path) -> None:
+    deep = b'{"a": ' + b"[" * 99 + b"1" + b"]" * 99 + b', "b": "' + b"[{" * 300 + b'"}'
+    assert len(list(read_jsonl(write(tmp_path / "a.jsonl", deep)))) == 1

@@ -1,6 +1,5 @@
 """The cells of a row as what they stand for. A CSV has only text, so lists and mappings may come as JSON."""
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,6 +9,7 @@ from pydantic import JsonValue
 from rubric_anchors.core.errors import DataError, RubricError
 from rubric_anchors.core.files import whole_text
 from rubric_anchors.core.ids import content_id
+from rubric_anchors.core.jsonl import read_value
 from rubric_anchors.core.words import kind_of
 from rubric_anchors.data.tables import Row
 from rubric_anchors.rubric.ifeval import ifeval_rubric
@@ -131,8 +131,8 @@ def _unpacked(value: object) -> object:
     """A text that is a JSON list or mapping as what it holds; everything else as it stands."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
+            return read_value(value)
+        except ValueError:
             return value
     return value
 

@@ -10,7 +10,7 @@ from typing import Final, Protocol, TextIO
 
 from rubric_anchors.core.disk import os_errors, read_bytes
 from rubric_anchors.core.errors import DataError
-from rubric_anchors.core.jsonl import LINE_LIMIT, scan_jsonl
+from rubric_anchors.core.jsonl import LINE_LIMIT, read_value, scan_jsonl
 from rubric_anchors.core.words import human_size, kind_of
 from rubric_anchors.core.yamlfile import decode
 from rubric_anchors.data.hub import HUB, open_folder, open_hub
@@ -82,13 +82,13 @@ def _json(path: Path) -> Iterator[Row | BadRow]:
     if not text.strip():
         raise DataError(f"{path}: the file is empty; expected a JSON list of rows")
     try:
-        rows = json.loads(text)
+        rows = read_value(text)
     except json.JSONDecodeError as error:
         seen = f"{error.msg[:1].lower()}{error.msg[1:]}"
         hint = "; is it JSON lines? Then end its name in .jsonl" if error.msg == "Extra data" else ""
         raise DataError(f"{path}:{error.lineno}:{error.colno}: not JSON: {seen}{hint}") from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: the JSON cannot be read: {error}") from None
+    except ValueError as error:
+        raise DataError(f"{path}: {error}") from None
     if not isinstance(rows, list) or not rows:
         raise DataError(f"{path}: expected a JSON list of rows, seen {kind_of(rows)}")
     for number, row in enumerate(rows, 1):

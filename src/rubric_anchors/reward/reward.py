@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from rubric_anchors.core.errors import DataError, InputError
 from rubric_anchors.core.ids import content_id
+from rubric_anchors.core.jsonl import read_value
 from rubric_anchors.core.words import near
 from rubric_anchors.critic.answer import THINK_OPEN, Answer, Message, read_prompt, without_reasoning
 from rubric_anchors.critic.base import Tools
@@ -148,7 +149,7 @@ class Reward:
             if not cell.lstrip().startswith(("{", "[", '"')):
                 return [name.strip() for name in cell.split(",") if name.strip()]
             try:
-                return self._names(json.loads(cell))
+                return self._names(read_value(cell))
             except ValueError as error:
                 raise DataError(f"a rubric cell holds broken JSON ({error}); seen: {cell[:60]!r}") from error
         if isinstance(cell, Mapping):
