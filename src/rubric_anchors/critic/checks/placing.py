@@ -1,25 +1,22 @@
 """Checks on where words stand, in which order, and on patterns."""
 
 from functools import cached_property
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 import regex
 from pydantic import Field, field_validator
 
-from rubric_anchors.core.errors import CriticError
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Check, Finding
 from rubric_anchors.critic.checks.lexical import Phrases
-from rubric_anchors.critic.checks.options import Amount, Found, Listed, Place, falling, finding, number
+from rubric_anchors.critic.checks.options import Amount, Found, Listed, Place, falling, finding
 from rubric_anchors.critic.checks.registry import check
+from rubric_anchors.critic.patterns import SECONDS, compiled, matches
 from rubric_anchors.critic.phrases import Hit, PhraseSet
 from rubric_anchors.critic.text import Span, TextView
 
 Piece = Literal["word", "sentence", "line", "paragraph"]
 Where = Literal["contains", "starts", "ends"]
-
-PATTERN_SECONDS: Final = 1.0
-"""A pattern may take so long on one answer; past it the criterion is unjudged."""
 
 
 def pieces_of(view: TextView, piece: Piece) -> list[Span]:
@@ -166,7 +163,8 @@ class Pattern(Found):
     unit = "matches"
 
     pattern: str
-    """As the `regex` package for Python writes them."""
+    """As the `regex` package for Python writes them; at most 2000 characters, and 50,000 parts with counted repeats
+    such as `{1,9}` written out."""
     ignore_case: bool = True
     """Whether case makes no difference."""
     min: Amount | None = 1.0
@@ -176,20 +174,17 @@ class Pattern(Found):
     @classmethod
     def _compiles(cls, pattern: str) -> str:
         try:
-            compiled = regex.compile(pattern, regex.MULTILINE)
-        except regex.error as error:
-            raise ValueError(f"no regular expression ({error}): {pattern[:60]!r}") from error
-        if compiled.fullmatch(""):
+            empty = compiled(pattern, regex.MULTILINE).fullmatch("", timeout=SECONDS)
+        except TimeoutError:
+            raise ValueError(f"it takes more than {SECONDS:g} s on an empty text: {pattern[:60]!r}") from None
+        if empty:
             raise ValueError(f"it matches an empty text, and so everywhere: {pattern[:60]!r}")
         return pattern
 
     @cached_property
     def _compiled(self) -> "regex.Pattern[str]":
-        return regex.compile(self.pattern, regex.MULTILINE | (regex.IGNORECASE if self.ignore_case else 0))
+        return compiled(self.pattern, regex.MULTILINE | (regex.IGNORECASE if self.ignore_case else 0))
 
     def find(self, view: TextView) -> list[Place]:
-        try:
-            hits = self._compiled.finditer(view.norm, timeout=PATTERN_SECONDS)
-            return [("match", *hit.span()) for hit in hits if hit.end() > hit.start()]
-        except TimeoutError as error:
-            raise CriticError(f"the pattern took more than {number(PATTERN_SECONDS)} s on this answer") from error
+        """Raises CriticError past the time limit."""
+        return [("match", *hit.span()) for hit in matches(self._compiled, view.norm) if hit.end() > hit.start()]
