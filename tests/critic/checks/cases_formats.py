@@ -5,6 +5,12 @@ from tests.critic.checks.table import Table
 
 TABLE_TEXT = "| a | b |\n|---|:-:|\n| 1 | 2 |\n| 3 | 4 |"
 
+CODES = {
+    "properties": {"name": {"type": "string"}},
+    "patternProperties": {"^x[0-9]$": {"type": "integer"}},
+    "additionalProperties": False,
+}
+TREE = {"type": "object", "properties": {"kids": {"type": "array", "items": {"$ref": "#"}}}}
 PERSON: JsonValue = {
     "type": "object",
     "properties": {"name": {"type": "string"}, "age": {"type": "integer", "minimum": 0}},
@@ -29,6 +35,15 @@ FORMATS: Table = {
         ({"json_schema": PERSON, "faults": 1}, '{"name": "Ann", "age": "three"}', 0.0),
         ({"json_schema": PERSON, "faults": 2}, '{"name": "Ann", "age": -1}', 0.5),
         ({"json_schema": PERSON}, "Ann is three.", 0.0),
+        ({"json_schema": PERSON}, '{"name": "Ann", "age": NaN}', 0.0),
+        ({"json_schema": {"pattern": "^a+$"}}, '"aaa"', 1.0),
+        ({"json_schema": {"pattern": "^a+$"}}, '"aab"', 0.75),
+        ({"json_schema": CODES}, '{"x1": 1, "x2": 2, "name": "n"}', 1.0),
+        # one value that is no number, one name that is not foreseen
+        ({"json_schema": CODES}, '{"x1": "one", "other": 2}', 0.5),
+        ({"json_schema": {"additionalProperties": {"type": "integer"}}}, '{"a": 1, "b": "2", "c": "3"}', 0.5),
+        ({"json_schema": {**TREE, "$id": "https://example.org/tree"}}, '{"kids": [{"kids": []}, {"kids": 3}]}', 0.75),
+        ({"json_schema": {"multipleOf": 0.5}}, "1" + "0" * 400, 0.0),
         ({"json_schema": PERSON}, "", 0.0),
     ],
     "is_csv": [

@@ -8,11 +8,11 @@ import re
 import tomllib
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple, NoReturn
 from xml.parsers import expat
 
 import yaml
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Check, Finding
@@ -69,6 +69,16 @@ def only_block(view: TextView) -> str:
     blocks = list(code_blocks(view))
     whole = len(blocks) == 1 and blocks[0].closed and text.startswith(FENCES) and text.endswith(FENCES)
     return blocks[0].code if whole else text
+
+
+def read_json(text: str) -> JsonValue:
+    """The JSON in `text`. Raises ValueError, for NaN and infinity too; RecursionError for endless nesting."""
+    value: JsonValue = json.loads(text, parse_constant=no_constant)
+    return value
+
+
+def no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
 
 
 @check("is_yaml")
@@ -245,7 +255,7 @@ def _python_fault(code: str) -> str:
 
 def _json_fault(code: str) -> str:
     try:
-        json.loads(code)
+        read_json(code)
     except (ValueError, RecursionError) as error:
         return _one_line(error)
     return ""

@@ -2,13 +2,14 @@
 
 import json
 import re
-from typing import Annotated, Final, Literal, NoReturn
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, JsonValue
 
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Check, Finding
 from rubric_anchors.critic.checks.counts import Marker
+from rubric_anchors.critic.checks.formats import no_constant, read_json
 from rubric_anchors.critic.checks.options import (
     Amount,
     Found,
@@ -229,7 +230,7 @@ class IsJson(Check):
     def decide(self, answer: Answer) -> Finding:
         text = _unfenced(answer.view.norm.strip())
         try:
-            value = json.loads(text, parse_constant=_no_constant)
+            value = read_json(text)
         except (ValueError, RecursionError) as error:
             reason = " ".join(str(error).split())[:120]
             if self.partial and self._inside(text):
@@ -242,7 +243,7 @@ class IsJson(Check):
         return self.shape == "any" or isinstance(value, dict if self.shape == "object" else list)
 
     def _inside(self, text: str) -> bool:
-        decoder = json.JSONDecoder(parse_constant=_no_constant)
+        decoder = json.JSONDecoder(parse_constant=no_constant)
         opening = re.compile(r"\{" if self.shape == "object" else r"\[" if self.shape == "array" else r"[\[{]")
         for tries, found in enumerate(opening.finditer(text)):
             if tries == _JSON_TRIES:
@@ -260,10 +261,6 @@ def _unfenced(text: str) -> str:
     if text.startswith("```") and text.endswith("```") and "\n" in text:
         return text[text.index("\n") + 1 : -3].strip()
     return text
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
 
 
 @check("quoted")
