@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 
 import rubric_anchors.critic.build  # noqa: F401  # importing it registers every check
 from rubric_anchors.core.errors import DataError, RubricError
@@ -138,3 +139,11 @@ def test_rows_in_ifeval_s_form_carry_their_rubric(tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_text(json.dumps({**row, "kwargs": 3}) + "\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"bad.jsonl.*kwargs: expected a list"):
         read_prompts(tmp_path / "bad.jsonl")
+
+
+@pytest.mark.parametrize("count", [10**400, 1e308, float("inf"), float("nan"), -1, 2.5, True])
+@pytest.mark.parametrize("name", ["detectable_format:number_bullet_lists", "length_constraints:number_words"])
+def test_a_count_that_nothing_can_have_is_refused_in_words(name: str, count: float) -> None:
+    given: dict[str, JsonValue] = {"num_bullets": count, "num_words": count, "relation": "at least"}
+    with pytest.raises(RubricError, match="is a whole number from 0 to 1000000; seen"):
+        ifeval_rubric([name], [given])

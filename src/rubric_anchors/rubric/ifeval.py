@@ -23,6 +23,8 @@ Asked = tuple[str, str, dict[str, JsonValue]]
 ANSWERS: Final = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 SEPARATOR: Final = "******"
 DIVIDER: Final = "***"
+MOST: Final = 1_000_000
+"""Of anything that an instruction counts."""
 
 
 def ifeval_rubric(instructions: Sequence[str], arguments: Sequence[Arguments], rubric_id: str | None = None) -> Rubric:
@@ -68,8 +70,8 @@ class _Given:
 
     def number(self, name: str) -> int:
         value = self._one((name,))
-        if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value) or value < 0:
-            raise RubricError(f"{name} is a whole number from 0; seen {kind_of(value)}")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST or value % 1:
+            raise RubricError(f"{name} is a whole number from 0 to {MOST}; seen {kind_of(value)}")
         return int(value)
 
     def texts(self, name: str) -> list[JsonValue]:
