@@ -1,4 +1,5 @@
 import csv
+import fcntl
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from tests.support.recipes import RUBRIC, write_rows, write_yaml
 
 from rubric_anchors.app.score import BATCH, SHARED_BATCH, Tally, score_file
 from rubric_anchors.app.unfinished import Unfinished
-from rubric_anchors.core.errors import DataError, RubricError, SetupError
+from rubric_anchors.core.errors import DataError, InputError, RubricError, SetupError
 
 Row = dict[str, Any]
 ROWS: list[Row] = [
@@ -243,3 +244,50 @@ def test_a_row_that_is_nested_without_end_is_left_out_and_the_others_are_scored(
     tally = score_file(tmp_path / "d.jsonl", [rubric], tmp_path / "out.jsonl")
     assert tally.scored == 1
     assert [(one.line, "nested more than 100 deep" in one.cause) for one in tally.unreadable] == [(2, True)]
+
+
+def test_to_go_on_and_to_start_anew_are_not_asked_together(rubric: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--resume goes on with an interrupted run and --force starts anew"):
+        scored(ROWS, [rubric], tmp_path, resume=True, force=True)
+
+
+@pytest.mark.parametrize("name", ["data.jsonl", "short.yaml", "link.jsonl"])
+def test_what_is_read_is_never_replaced(rubric: Path, tmp_path: Path, name: str) -> None:
+    data = write_rows(tmp_path / "data.jsonl", ROWS)
+    (tmp_path / "link.jsonl").symlink_to(data)
+    before = (tmp_path / name).read_bytes()
+    with pytest.raises(SetupError, match="is read and would be replaced; name another file to write to"):
+        score_file(data, [rubric], tmp_path / name, force=True)
+    assert (tmp_path / name).read_bytes() == before
+
+
+def test_a_result_that_another_process_finished_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    out.write_text("theirs")
+    for resume in (False, True):
+        with pytest.raises(SetupError, match="is there already"), Unfinished(out, {}, resume=resume):
+            pass
+    assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
+    (tmp_path / "out.jsonl.partial").write_text("their rows\n")
+    with pytest.raises(SetupError, match="holds the finished rows"), Unfinished(out, {}, resume=False):
+        pass
+    assert (tmp_path / "out.jsonl.partial").read_text() == "their rows\n"
+
+
+def test_a_partial_file_that_was_finished_while_we_waited_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, lock, calls = tmp_path / "out.jsonl", fcntl.flock, []
+
+    def finished_meanwhile(handle: int, how: int) -> None:
+        lock(handle, how)
+        calls.append(handle)
+        if len(calls) == 1:
+            (tmp_path / "out.jsonl.partial").unlink()
+
+    monkeypatch.setattr(fcntl, "flock", finished_meanwhile)
+    with Unfinished(out, {}, resume=False) as ours:
+        ours.append([{"id": "a"}])
+        ours.finish()
+    assert read(out) == [{"id": "a"}]
+    assert len(calls) == 2

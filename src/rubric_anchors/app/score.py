@@ -83,22 +83,24 @@ def score_file(
     """Score the answers in `data` and write `out`, whole or not at all, in the order of the rows.
 
     Finished rows stand in `OUT.partial` until all are done; `resume` goes on with them, `force` starts anew and
-    replaces `out`. `allow_code`: whether `rubrics` may name functions to be run; a change in such a function is not
-    seen by `resume`. `workers`: processes that judge beside each other, where the rubrics need no model; None: one for
-    each core, where there are many answers (see `app.sharing` on calling this from a script). `judge`: the language
-    model that decides judge criteria; what it has said stays in its cache, whatever happens here.
+    replaces `out`. `allow_code`: whether `rubrics` may name functions to be run; a change in such a function, or in the
+    file of a fitted critic, is not seen by `resume`. `workers`: processes that judge beside each other, where the
+    rubrics need no model; None: one for each core, where there are many answers (see `app.sharing` on calling this from
+    a script). `judge`: the language model that decides judge criteria; what it has said stays in its cache, whatever
+    happens here.
 
-    Raises RubricError and DataError for files that cannot be used, SetupError where `out` cannot be written or is there
-    already. A single row that cannot be read is listed in the tally instead, unless no row can.
+    Raises RubricError and DataError for files that cannot be used, InputError for both `resume` and `force`, SetupError
+    where `out` cannot be written, is there already or is read. A single row that cannot be read is listed in the tally
+    instead, unless no row can.
     """
     progress = progress or Silent()
     out = Path(out)
-    refuse_out(out, resume=resume, force=force)
+    refuse_out(out, resume=resume, force=force, sources=(data, *rubrics))
     book = _book(rubrics)
     asked_judge = None if judge is None else Judge(judge)
     tools = with_judge(replace(tools or default_tools(), allow_code=allow_code), asked_judge)
     with asked_judge or nullcontext():
-        return _score(data, book, out, tools, judge_reasoning, resume, workers, asked_judge, progress)
+        return _score(data, book, out, tools, judge_reasoning, resume, force, workers, asked_judge, progress)
 
 
 def estimate_file(
@@ -128,6 +130,7 @@ def _score(
     tools: Tools,
     judge_reasoning: bool,
     resume: bool,
+    force: bool,
     workers: int | None,
     judge: Judge | None,
     progress: Progress,
@@ -140,7 +143,7 @@ def _score(
     known = {name: one for name, one in rubrics_there.items() if name in scorer}
     work = Work(known, replace(tools, judge=None) if scorer.light else tools, judge_reasoning)
     begun: dict[str, JsonValue] = {"work": _work_id(asked, rubrics_there, judge_reasoning)}
-    with Unfinished(out, begun, resume=resume) as unfinished:
+    with Unfinished(out, begun, resume=resume, force=force) as unfinished:
         done = len(unfinished.found)
         for row in unfinished.found:
             count.add(row)

@@ -7,7 +7,7 @@ import errno
 import fcntl
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -16,27 +16,39 @@ from typing import Self
 from pydantic import JsonValue
 
 from rubric_anchors.core.disk import os_errors
-from rubric_anchors.core.errors import SetupError
+from rubric_anchors.core.errors import InputError, SetupError
 from rubric_anchors.core.files import JsonlJournal, atomic_file
 from rubric_anchors.core.jsonl import Row
 
 
-def refuse_out(out: Path, *, resume: bool, force: bool) -> None:
-    """Raises SetupError where `out` or its partial file is there and nobody said what to do with it."""
+def refuse_out(out: Path, *, resume: bool, force: bool, sources: Iterable[str | Path] = ()) -> None:
+    """Raises SetupError where `out` or its partial file is there and nobody said what to do with it, or is one of the
+    `sources` that are read; InputError for both `resume` and `force`."""
+    if resume and force:
+        raise InputError("--resume goes on with an interrupted run and --force starts anew; give one of them")
     partial = partial_of(out)
     with os_errors("write", out):
+        for source in sources:
+            if any(Path(source).exists() and one.exists() and one.samefile(source) for one in (out, partial)):
+                raise SetupError(f"{out}: {source} is read and would be replaced; name another file to write to")
         if not out.parent.is_dir():
             out.parent.stat()  # raises where nothing is
             raise NotADirectoryError(errno.ENOTDIR, "")
         if out.exists() and not out.is_file():
             raise SetupError(f"{out}: is no plain file; name a file to write the rows to")
         if partial.exists() and not (resume or force):
-            raise SetupError(
-                f"{out}: {partial.name} holds the finished rows of an interrupted run; --resume goes on,"
-                " --force starts anew"
-            )
+            raise SetupError(_begun(out))
         if out.exists() and not force and not (resume and partial.exists()):
-            raise SetupError(f"{out}: is there already; --force replaces it, or name another file")
+            raise SetupError(_there(out))
+
+
+def _begun(out: Path) -> str:
+    held = f"{partial_of(out).name} holds the finished rows of an interrupted run"
+    return f"{out}: {held}; --resume goes on, --force starts anew"
+
+
+def _there(out: Path) -> str:
+    return f"{out}: is there already; --force replaces it, or name another file"
 
 
 def partial_of(out: Path) -> Path:
@@ -47,29 +59,26 @@ def partial_of(out: Path) -> Path:
 class Unfinished:
     """The finished rows of `out`, for the length of a `with` block; one process at a time."""
 
-    def __init__(self, out: Path, begun: Mapping[str, JsonValue], *, resume: bool) -> None:
-        """`begun`: what is being made; rows of an earlier process are kept only for the very same. Raises
-        SetupError.
+    def __init__(self, out: Path, begun: Mapping[str, JsonValue], *, resume: bool, force: bool = False) -> None:
+        """`begun`: what is being made; rows of an earlier process are kept only for the very same. `force`: whether
+        `out` may be replaced. Raises SetupError.
         """
         self.out = out
         self.path = partial_of(out)
         self._begun = {"begun": dict(begun)}
         self._resume = resume
+        self._force = force
         self._count = 0
         self.found: list[Row] = []
         """The rows finished before, in order; known inside the `with` block."""
 
     def __enter__(self) -> Self:
-        with os_errors("write", self.path):
-            self._lock = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self._lock = self._locked()
         try:
-            try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise SetupError(
-                    f"{self.out}: another process is writing it; wait for it to end, or name another file"
-                ) from error
             if not self._resume:
+                # What another process left since `refuse_out` looked is not to be lost either.
+                if os.fstat(self._lock).st_size and not self._force:
+                    raise SetupError(_begun(self.out))
                 os.ftruncate(self._lock, 0)
             self._journal = JsonlJournal(self.path)
             self._begin()
@@ -78,9 +87,30 @@ class Unfinished:
             raise
         return self
 
+    def _locked(self) -> int:
+        """The partial file, held by this process alone."""
+        while True:
+            with os_errors("write", self.path):
+                handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.path.samestat(os.fstat(handle), self.path.stat()):
+                    return handle
+            except BlockingIOError as error:
+                os.close(handle)
+                raise SetupError(
+                    f"{self.out}: another process is writing it; wait for it to end, or name another file"
+                ) from error
+            except FileNotFoundError:
+                pass
+            os.close(handle)  # whoever held it finished between our opening and our locking it
+
     def _begin(self) -> None:
         rows = list(self._journal.rows())
         self.found = rows[1:]
+        if self.out.exists() and not self._force and not rows:
+            self._give_up()
+            raise SetupError(_there(self.out))
         if not rows:
             try:
                 self._journal.append(self._begun)
