@@ -139,6 +139,18 @@ def test_a_device_is_never_renamed_over(rubric: Path, tmp_path: Path) -> None:
         score_file(data, [rubric], "/dev/null", force=True)
 
 
+@pytest.mark.parametrize("name", ["", ".", "..", "/"])
+def test_a_name_that_is_a_folder_is_no_file_to_write_to(rubric: Path, tmp_path: Path, name: str) -> None:
+    data = write_rows(tmp_path / "data.jsonl", ROWS)
+    with pytest.raises(SetupError, match="is no plain file; name a file to write the rows to"):
+        score_file(data, [rubric], name)
+
+
+def test_a_path_of_the_data_that_is_no_path_is_said_of_the_data(rubric: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"cannot read 'x{300}\.jsonl': the path is too long"):
+        score_file(f"{'x' * 300}.jsonl", [rubric], tmp_path / "out.jsonl")
+
+
 def test_a_killed_run_goes_on_from_its_finished_rows(rubric: Path, tmp_path: Path) -> None:
     rows = [ROWS[at % 2] | {"id": str(at), "response": f"word {at} x"} for at in range(700)]
     _, whole = scored(rows, [rubric], tmp_path)

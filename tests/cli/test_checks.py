@@ -2,6 +2,7 @@
 
 import json
 import sys
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -117,3 +118,32 @@ def test_an_installed_package_adds_a_check_and_a_broken_one_harms_no_other(tmp_p
     assert one.code == 2
     assert one.err.count("\n") == 1
     assert "package 'shouting'" in one.err
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_a_byte_order_mark_is_no_character_of_a_text(tmp_path: Path, mark: bytes) -> None:
+    (tmp_path / "a.txt").write_bytes(mark + "né".encode())
+    ran = anchors("checks", "try", "character_count", f"@{tmp_path / 'a.txt'}", "--with", "min=2", "--with", "max=2")
+    assert ran.out.startswith("character_count: 1\n"), ran
+
+
+def test_a_text_that_is_not_utf_8_is_not_guessed_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.txt").write_bytes("eins\nné".encode("latin-1"))
+    said = anchors("checks", "try", "word_count", f"@{tmp_path / 'a.txt'}", "--with", "min=1")
+    assert (said.code, said.err) == (
+        2,
+        f"anchors: {tmp_path / 'a.txt'}:2:2: byte 0xE9 is not UTF-8; save the file as UTF-8\n",
+    )
+    said = anchors("checks", "try", "word_count", "n\udce9", "--with", "min=1")
+    assert (said.code, said.err) == (2, "anchors: the text:1:2: byte 0xE9 is not UTF-8; save the file as UTF-8\n")
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(b"x" * ((16 << 20) + 1))))
+    said = anchors("checks", "try", "word_count", "-", "--with", "min=1")
+    assert said.code == 2
+    assert "standard input: there is more than 16 MiB" in said.err
+
+
+def test_an_argument_is_utf_8_whatever_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}.items():
+        monkeypatch.setenv(name, value)
+    ran = anchors_process("checks", "try", "character_count", "né", "--with", "min=2", "--with", "max=2")
+    assert ran.out.startswith("character_count: 1\n"), ran

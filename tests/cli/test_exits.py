@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -184,6 +185,35 @@ def test_a_full_disk_under_standard_output_is_said_once() -> None:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == "anchors: cannot use 'the output': the disk is full; free some space and run again\n"
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_stream_that_is_closed_leads_nowhere(asked: tuple[object, ...], tmp_path: Path, closed: str) -> None:
+    def code(*arguments: object) -> int:
+        line = shlex.join([sys.executable, "-c", PROGRAM, *map(str, arguments)])
+        done = subprocess.run(["sh", "-c", f"{line} {closed}"], capture_output=True, text=True, check=False)
+        assert "Traceback" not in done.stderr
+        return done.returncode
+
+    assert code(*asked) == 0
+    assert [json.loads(row)["id"] for row in Path(str(asked[-1])).read_text("utf-8").splitlines()]
+    assert code(*asked) == 2
+    assert code("checks", "try", "word_count", "-", "--with", "min=1") == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_where_nobody_can_be_told_the_exit_code_still_tells(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PROGRAM, "score", "none.jsonl", "--out", str(tmp_path / "out")]
+    with open("/dev/full", "wb") as full:
+        assert subprocess.run(command, stdout=subprocess.PIPE, stderr=full, check=False).returncode == 2
+
+
+def test_a_line_is_as_long_as_a_person_reads(asked: tuple[object, ...], tmp_path: Path) -> None:
+    (tmp_path / "data.jsonl").write_text(json.dumps({"k" * 200_000: 1}))
+    said = anchors(*asked)
+    assert said.code == 2
+    assert said.err.startswith(f"anchors: {tmp_path / 'data.jsonl'}:1: the column 'prompt' is missing; there are: kkk")
+    assert len(said.err) < 1300
 
 
 def test_a_reader_who_leaves_early_is_no_error() -> None:

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rubric_anchors import __version__
+from rubric_anchors.core.disk import read_bytes
 from rubric_anchors.core.errors import DataError, RubricError, SetupError
 from rubric_anchors.core.files import atomic_write_json
-from rubric_anchors.core.yamlfile import read_config
+from rubric_anchors.core.yamlfile import decode, read_config
 from rubric_anchors.critic.base import Encoder
 from rubric_anchors.critic.fitted import FittedCritic, Liked, Liking, fit
 from rubric_anchors.data.cells import Cells
@@ -60,7 +61,7 @@ def _texts(source: str | Path, group: str) -> list[tuple[str, str]]:
     if files:
         if group:
             raise DataError(f"{source}: a folder of texts has no column {group!r}; give a table, or no --group")
-        found = [(file.read_text(encoding="utf-8", errors="replace"), "") for file in files]
+        found = [(decode(read_bytes(file, DataError), str(file), DataError), "") for file in files]
     else:
         found = [_row(row, group) for row in read_rows(source)]
     kept = [(text, of) for text, of in found if text.strip()]

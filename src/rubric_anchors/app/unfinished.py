@@ -26,20 +26,28 @@ def refuse_out(out: Path, *, resume: bool, force: bool, sources: Iterable[str | 
     `sources` that are read; InputError for both `resume` and `force`."""
     if resume and force:
         raise InputError("--resume goes on with an interrupted run and --force starts anew; give one of them")
-    partial = partial_of(out)
     with os_errors("write", out):
-        for source in sources:
-            if any(Path(source).exists() and one.exists() and one.samefile(source) for one in (out, partial)):
-                raise SetupError(f"{out}: {source} is read and would be replaced; name another file to write to")
         if not out.parent.is_dir():
             out.parent.stat()  # raises where nothing is
             raise NotADirectoryError(errno.ENOTDIR, "")
         if out.exists() and not out.is_file():
             raise SetupError(f"{out}: is no plain file; name a file to write the rows to")
+        partial = partial_of(out)
+        for source in sources:
+            if _is_one_of(source, (out, partial)):
+                raise SetupError(f"{out}: {source} is read and would be replaced; name another file to write to")
         if partial.exists() and not (resume or force):
             raise SetupError(_begun(out))
         if out.exists() and not force and not (resume and partial.exists()):
             raise SetupError(_there(out))
+
+
+def _is_one_of(source: str | Path, files: Iterable[Path]) -> bool:
+    for file in files:
+        with suppress(OSError):  # one that is not there, or no path at all
+            if file.samefile(source):
+                return True
+    return False
 
 
 def _begun(out: Path) -> str:

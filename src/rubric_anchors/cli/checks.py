@@ -1,6 +1,7 @@
 """`anchors checks`: the checks by themselves, listed and tried."""
 
 import json
+import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -14,10 +15,13 @@ from rich.text import Text
 
 from rubric_anchors.cli.show import console, errors
 from rubric_anchors.core.disk import read_bytes
+from rubric_anchors.core.errors import InputError
+from rubric_anchors.core.words import human_size
+from rubric_anchors.core.yamlfile import decode
 from rubric_anchors.rubric.outcome import Evidence
 
 TEXT_LIMIT: Final = 16 * 1024 * 1024
-"""Bytes of a text file that `try` reads."""
+"""Bytes of a text that is read from a file or from standard input."""
 
 checks: Final = typer.Typer(
     help="The checks by themselves: list them, try one on a text.",
@@ -87,9 +91,15 @@ def _shown(note: str) -> str:
 
 
 def read_text(text: str) -> str:
-    """A text given on the command line: itself, `@FILE`, or `-` for standard input."""
+    """A text given on the command line: itself, `@FILE`, or `-` for standard input. Raises InputError for one that
+    cannot be read, is longer than TEXT_LIMIT or is not UTF-8."""
     if text == "-":
-        return sys.stdin.buffer.read(TEXT_LIMIT).decode("utf-8", errors="replace")
-    if text.startswith("@"):
-        return read_bytes(Path(text[1:]), limit=TEXT_LIMIT).decode("utf-8", errors="replace")
-    return text
+        name, data = "standard input", sys.stdin.buffer.read(TEXT_LIMIT + 1)
+        if len(data) > TEXT_LIMIT:
+            raise InputError(f"{name}: there is more than {human_size(TEXT_LIMIT)}, the most that is read; shorten it")
+    elif text.startswith("@"):
+        name, data = text[1:], read_bytes(Path(text[1:]), limit=TEXT_LIMIT)
+    else:
+        # Python reads an argument by the locale, which need not know the text's letters; its bytes are all there.
+        name, data = "the text", os.fsencode(text)
+    return decode(data, name, InputError)

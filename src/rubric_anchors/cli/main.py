@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, TextIO
 
 import typer
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS_LISTED: Final = 100
 """Of rows that cannot be read; the rest are counted."""
+LONGEST_LINE: Final = 1200
+"""Characters of a line on standard error: a name in a stranger's file may be as long as the file."""
 
 app = typer.Typer(
     name="anchors",
@@ -250,7 +252,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             _fail(INTERRUPTED_LINE, INTERRUPTED)
         sys.stdout.flush()
     except BrokenPipeError:
-        _close_output()
+        _close_output(sys.stdout)
         sys.exit(1)
     except Exception as error:  # noqa: BLE001  the last one to hear of it: nothing may end in a traceback
         if debugging():
@@ -266,19 +268,25 @@ def _fail(line: str, code: int) -> None:
     with suppress(OSError):
         sys.stdout.flush()
         sys.exit(code)
-    _close_output()
+    _close_output(sys.stdout)
     sys.exit(code)
 
 
 def _tell(line: str) -> None:
-    """One line on standard error; what a stranger's file put into it cannot draw on the terminal."""
-    shown = "".join(character if character.isprintable() else "?" for character in " ".join(line.split()))
-    errors.print(f"anchors: {shown}", markup=False, highlight=False, soft_wrap=True)
+    """One line on standard error; what a stranger's file put into it cannot draw on the terminal, nor fill it."""
+    line = " ".join(line.split())
+    if len(line) > LONGEST_LINE:
+        line = f"{line[: LONGEST_LINE // 2]} [...] {line[-LONGEST_LINE // 2 :]}"
+    shown = "".join(character if character.isprintable() else "?" for character in line)
+    try:
+        errors.print(f"anchors: {shown}", markup=False, highlight=False, soft_wrap=True)
+    except OSError:
+        _close_output(sys.stderr)  # nobody can be told; the exit code still can
 
 
-def _close_output() -> None:
+def _close_output(stream: TextIO) -> None:
     """What is still waiting to be printed cannot be: let the interpreter not try again."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _quiet_libraries() -> None:

@@ -1,6 +1,7 @@
 """How the command line shows progress and results."""
 
 import math
+import os
 import sys
 import time
 from collections import Counter
@@ -29,6 +30,19 @@ if TYPE_CHECKING:
     from rubric_anchors.app.score import Tally
     from rubric_anchors.models.chat import Usage
 
+
+def open_streams() -> None:
+    """Gives a process that was started with a stream closed (`>&-`) one that leads nowhere. Else the next file that is
+    opened would get the number of the closed stream, and whatever prints would write into it."""
+    while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(handle)
+    sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  open to the end
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+open_streams()
 console: Final = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 120)
 errors: Final = Console(stderr=True, highlight=False)
 MOST_CRITERIA: Final = 40

@@ -51,7 +51,9 @@ def read_rows(source: str | Path) -> Iterator[Row | BadRow]:
         yield from _numbered(name, open_hub(name))
         return
     path = Path(source)
-    if path.is_dir() or (not path.exists() and Path(name.rpartition(":")[0] or name).is_dir()):
+    with os_errors("read", path, DataError):
+        is_folder = path.is_dir() or (not path.exists() and Path(name.rpartition(":")[0] or name).is_dir())
+    if is_folder:
         yield from _numbered(name, open_folder(name))
         return
     suffix = path.suffix.lower()
