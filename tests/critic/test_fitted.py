@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,9 @@ from tests.support.recipes import write_rows
 
 from rubric_anchors import Reward, Rubric
 from rubric_anchors.app.liking import explain_text, fit_critic
-from rubric_anchors.core.errors import CriticError, DataError, RubricError
+from rubric_anchors.core.errors import CriticError, DataError, InputError, RubricError, SetupError
+from rubric_anchors.critic.answer import Answer
+from rubric_anchors.critic.checks.registry import make_check
 from rubric_anchors.critic.fitted import FittedCritic, Liked, fit
 from rubric_anchors.critic.logistic import area, calibration_error, logistic
 from rubric_anchors.rubric.outcome import Judged
@@ -175,3 +177,42 @@ def test_area_and_calibration_by_hand() -> None:
 def test_a_critic_s_file_is_small_and_plain() -> None:
     critic = fit(texts(12), Hashed(), "1")
     assert FittedCritic.model_validate_json(critic.model_dump_json()) == critic
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        (lambda it: it["columns"].reverse(), "its columns of style are not those of this version; fit the critic anew"),
+        (lambda it: it["weights"].pop(), "have a number for each column; seen 30, 30 and 29"),
+        (lambda it: [it[name].append(1.0) for name in ("centre", "spread", "weights")], "seen 31, 31 and 31"),
+        (lambda it: it["spread"].__setitem__(3, 0.0), "spread"),
+        (lambda it: it.update(bias=1e308), "bias: expected a number of at most"),
+        (lambda it: it["examples"][0].update(vector=[1.0]), "the examples' vectors are not as long"),
+    ],
+)
+def test_a_file_that_was_changed_is_refused_and_never_half_understood(
+    tmp_path: Path, changed: Callable[[dict[str, Any]], object], says: str
+) -> None:
+    made = json.loads(fit(texts(12), None, "1").model_dump_json())
+    changed(made)
+    (tmp_path / "c.json").write_text(json.dumps(made), encoding="utf-8")
+    with pytest.raises(RubricError, match=says):
+        explain_text("I walked.", tmp_path / "c.json")
+
+
+@pytest.mark.parametrize("text", ["", " \n", "!!!"])
+def test_a_text_without_words_is_liked_by_nobody(tmp_path: Path, text: str) -> None:
+    (tmp_path / "c.json").write_text(fit(texts(12), None, "1").model_dump_json(), encoding="utf-8")
+    check = make_check("fitted", {"file": str(tmp_path / "c.json")})
+    assert check.decide(Answer((), text)).value == 0.0
+    with pytest.raises(InputError, match="no words in the text"):
+        explain_text(text, tmp_path / "c.json")
+
+
+def test_what_a_fit_reads_is_never_replaced_and_a_folder_is_missed_before_the_work(tmp_path: Path) -> None:
+    liked = write_rows(tmp_path / "liked.jsonl", [{"text": story(n)} for n in range(12)])
+    other = write_rows(tmp_path / "not.jsonl", [{"text": page(n)} for n in range(12)])
+    with pytest.raises(SetupError, match="is read and would be replaced"):
+        fit_critic(liked, other, other, style_only=True, force=True)
+    with pytest.raises(SetupError, match="there is no such file or folder"):
+        fit_critic("nowhere", other, tmp_path / "none" / "c.json", style_only=True)

@@ -4,12 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rubric_anchors import __version__
+from rubric_anchors.app.unfinished import refuse_out
 from rubric_anchors.core.disk import read_bytes
-from rubric_anchors.core.errors import DataError, RubricError, SetupError
+from rubric_anchors.core.errors import DataError, InputError, RubricError
 from rubric_anchors.core.files import atomic_write_json
 from rubric_anchors.core.yamlfile import decode, read_config
 from rubric_anchors.critic.base import Encoder
 from rubric_anchors.critic.fitted import FittedCritic, Liked, Liking, fit
+from rubric_anchors.critic.text import TextView
 from rubric_anchors.data.cells import Cells
 from rubric_anchors.data.tables import BadRow, read_rows
 from rubric_anchors.reward.tools import default_tools
@@ -31,11 +33,10 @@ def fit_critic(
     """Fit a critic on two tables (or folders of .txt files) and write it to `out`, as JSON.
 
     `group`: the column with author or source. Raises DataError for tables that cannot be used, SetupError where `out`
-    is there already or cannot be written.
+    is there already, cannot be written or is one of the tables.
     """
     out = Path(out)
-    if out.exists() and not force:
-        raise SetupError(f"{out} is there already; give another --out, or --force to replace it")
+    refuse_out(out, resume=False, force=force, sources=(liked, disliked))
     texts = [
         Liked(text, side, of)
         for side, source in ((True, liked), (False, disliked))
@@ -48,7 +49,10 @@ def fit_critic(
 
 
 def explain_text(text: str, critic: str | Path, encoder: Callable[[], Encoder] | None = None) -> Liking:
-    """What the critic in the file `critic` says of `text`. Raises RubricError where it is none."""
+    """What the critic in the file `critic` says of `text`. Raises RubricError where it is none, InputError for a text
+    without words."""
+    if not TextView(text).words:
+        raise InputError("there are no words in the text; give one to explain")
     fitted = read_config(critic, FittedCritic, RubricError)
     made = None if fitted.space == "style" else (encoder or default_tools().encoder)()
     return fitted.judge([text], made)[0]

@@ -10,14 +10,14 @@ by a line through the logits (Platt 1999).
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Annotated, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from rubric_anchors.core.errors import CriticError, DataError
-from rubric_anchors.core.frozen import Frozen
+from rubric_anchors.core.frozen import Frozen, Misfit
 from rubric_anchors.core.ids import derive_seed
 from rubric_anchors.critic.base import Encoder
 from rubric_anchors.critic.logistic import (
@@ -34,6 +34,9 @@ from rubric_anchors.critic.style import NAMES, style_rows
 from rubric_anchors.critic.text import TextView
 
 Space = Literal["both", "style"]
+# A file that was edited by hand must not overflow into a probability that is no number.
+Number = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]
+Spread = Annotated[float, Field(ge=1e-9, le=1e9, allow_inf_nan=False)]
 
 LEAST: Final = 10
 """Texts on each side that a fit needs; below some 50 its figures are wide."""
@@ -68,7 +71,7 @@ class Example(Frozen):
 
     liked: bool
     excerpt: str
-    vector: tuple[float, ...]
+    vector: tuple[Number, ...]
 
 
 class CrossValidation(Frozen):
@@ -99,19 +102,32 @@ class FittedCritic(Frozen):
     """Fingerprint of the encoder; empty where style alone is looked at."""
     columns: tuple[str, ...]
     """The style columns."""
-    centre: tuple[float, ...]
-    spread: tuple[float, ...]
-    weights: tuple[float, ...]
+    centre: tuple[Number, ...]
+    spread: tuple[Spread, ...]
+    weights: tuple[Number, ...]
     """Of the style columns, then of the embedding's dimensions, a standard deviation each."""
-    bias: float
-    slope: float = Field(gt=0.0)
-    offset: float
+    bias: Number
+    slope: Number = Field(gt=0.0)
+    offset: Number
     """Calibration: P(liked) = 1 / (1 + exp(-(slope x score + offset)))."""
     penalty: float
     liked: Side
     disliked: Side
     measured: CrossValidation
     examples: tuple[Example, ...]
+
+    @model_validator(mode="after")
+    def _of_one_size(self) -> Self:
+        if self.columns != NAMES:
+            raise Misfit("its columns of style are not those of this version; fit the critic anew", "columns")
+        sizes = {len(self.centre), len(self.spread), len(self.weights)}
+        least, most = len(NAMES), len(NAMES) if self.space == "style" else max(sizes)
+        if len(sizes) > 1 or not least <= len(self.weights) <= most:
+            seen = f"{len(self.centre)}, {len(self.spread)} and {len(self.weights)}"
+            raise Misfit(f"centre, spread and weights have a number for each column; seen {seen}", "weights")
+        if any(len(one.vector) != len(self.weights) - len(NAMES) for one in self.examples):
+            raise Misfit("the examples' vectors are not as long as the embedding's weights", "examples")
+        return self
 
     def judge(self, texts: Sequence[str], encoder: Encoder | None) -> "list[Liking]":
         """What it says of each text. Raises CriticError where the encoder is another than it was fitted with."""

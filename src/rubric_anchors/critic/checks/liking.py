@@ -21,8 +21,8 @@ SHOWN = 5
 @check(READS_FILE)
 class Fitted(Check):
     """How likely it is that the answer is liked, by a critic that `anchors critic fit` made from texts that somebody
-    likes and texts that they do not. The evidence is what moved it, and the most similar of those texts. Rubrics that
-    data rows carry can never name a file."""
+    likes and texts that they do not. The evidence is what moved it, and the most similar of those texts. 0 for
+    an answer without words. Rubrics that data rows carry can never name a file."""
 
     file: str
     """The critic's file, relative to the folder that the command runs in."""
@@ -60,7 +60,10 @@ class Fitted(Check):
         encoder = tools.encoder() if tools else None
         likings = self.critic.judge([answer.text for answer in answers], encoder)
         found = []
-        for liking in likings:
+        for answer, liking in zip(answers, likings, strict=True):
+            if not answer.view.words:  # nothing was written in any manner: what the weights say of it is chance
+                found.append(finding(0.0, "no words"))
+                continue
             made = finding(liking.value, f"liked with probability {liking.value:.2f}")
             notes = [
                 f"{'for' if moved > 0 else 'against'}: {name} ({moved:+.2f})" for name, moved in liking.reasons[:SHOWN]
