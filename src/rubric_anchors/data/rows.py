@@ -14,7 +14,8 @@ Other columns are kept aside. Text stays as it is, line ends and control charact
 which no file can hold, becomes U+FFFD.
 """
 
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -113,6 +114,7 @@ def read_answers(source: str | Path, known: Collection[str] | None = None) -> An
     """
     book: dict[str, Rubric] = {}
     homes: dict[str, str] = {}
+    repeats: Counter[str] = Counter()
     rows: list[AnswerRow] = []
     rejected: list[Rejected] = []
     columns: DataError | None = None
@@ -125,7 +127,7 @@ def read_answers(source: str | Path, known: Collection[str] | None = None) -> An
             except DataError as error:
                 columns = columns or error
                 raise
-            answer = _answer(row, book, homes)
+            answer = _answer(row, book, homes, repeats)
             _check_known(row, answer.prompt.rubrics, known, book)
         except InputError as error:
             rejected.append(Rejected(row.line, str(error)))
@@ -162,7 +164,7 @@ def _prompt(row: Row, book: dict[str, Rubric]) -> PromptRow:
     )
 
 
-def _answer(row: Row, book: dict[str, Rubric], homes: dict[str, str]) -> AnswerRow:
+def _answer(row: Row, book: dict[str, Rubric], homes: dict[str, str], repeats: Counter[str]) -> AnswerRow:
     cells = Cells(row)
     response = cells.whole("response")
     if response is None:
@@ -172,17 +174,18 @@ def _answer(row: Row, book: dict[str, Rubric], homes: dict[str, str]) -> AnswerR
     if given is not None and given in homes:
         raise DataError(f"{row.where}: the id {given!r} stands at {homes[given]} already; give it another id")
     of_prompt = prompt.with_changes(id=cells.content_id())
-    answer_id = given if given is not None else next(_fresh(cells.content_id(response), homes))
+    answer_id = given if given is not None else _fresh(cells.content_id(response), homes, repeats)
     return AnswerRow(answer_id, of_prompt, response, _others(row), row.line, row.where)
 
 
-def _fresh(base: str, taken: Collection[str]) -> Iterator[str]:
-    number = 1
-    while True:
-        candidate = base if number == 1 else f"{base}-{number}"
-        if candidate not in taken:
-            yield candidate
-        number += 1
+def _fresh(base: str, taken: Collection[str], repeats: Counter[str]) -> str:
+    """`base`, or `base-2`, `base-3`... where it is taken; `repeats` remembers how far it came, as one answer may stand
+    in any number of rows."""
+    candidate = base
+    while candidate in taken:
+        repeats[base] += 1
+        candidate = f"{base}-{repeats[base] + 1}"
+    return candidate
 
 
 def _require(row: Row, columns: tuple[str, ...]) -> None:
