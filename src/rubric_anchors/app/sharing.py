@@ -2,20 +2,21 @@
 
 Only for rubrics whose critics are all light (`Check.light`): a model would be loaded once a process, and an endpoint is
 asked many things at once from one.
+
+Not `ProcessPoolExecutor`: its workers share one pipe for results, and a worker that is killed while it writes leaves
+its pool waiting for the rest for ever. Here each has a pipe of its own, which ends with it.
 """
 
-import os
+import queue
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
-from multiprocessing.connection import wait
-from typing import Final
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Any, Final
 
 from pydantic import JsonValue
 
@@ -42,9 +43,6 @@ class Work:
     tools: Tools
     judge_reasoning: bool
 
-    def scorer(self) -> Scorer:
-        return Scorer(self.rubrics, self.tools)
-
 
 def judge_rows(scorer: Scorer, part: Sequence[Asked], judge_reasoning: bool) -> list[Written]:
     """The rows of `part` as they are written."""
@@ -59,28 +57,65 @@ def judge_shared(work: Work, parts: Iterable[Sequence[Asked]], workers: int) -> 
     The processes end with this one, however it ends, and leave Ctrl-C to it. They are started by importing anew: a
     script that calls this needs the usual `if __name__ == "__main__"`.
     """
-    waiting: deque[Future[list[Written]]] = deque()
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (work,))
+    with _ignoring_interrupts():  # from their first instruction; until then they have what this process has
+        there = [_Worker(work) for _ in range(workers)]
+    waiting: deque[_Worker] = deque()
     try:
-        for part in parts:
-            waiting.append(_submit(pool, part))
+        for number, part in enumerate(parts):
             if len(waiting) >= AHEAD * workers:
-                yield waiting.popleft().result()
+                yield waiting.popleft().receive()
+            worker = there[number % workers]
+            worker.send(part)
+            waiting.append(worker)
         while waiting:
-            yield waiting.popleft().result()
-    except BrokenProcessPool as error:
-        raise SetupError(
-            "a process that was judging answers has been killed, perhaps for want of memory; finished rows are kept:"
-            " go on with --resume, and with fewer --workers"
-        ) from error
+            yield waiting.popleft().receive()
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        for worker in there:
+            worker.end()
 
 
-def _submit(pool: ProcessPoolExecutor, part: Sequence[Asked]) -> Future[list[Written]]:
-    # A process may be started here: it is to ignore Ctrl-C from its first instruction, before `_begin` can say so.
-    with _ignoring_interrupts():
-        return pool.submit(_judge, part)
+class _Worker:
+    """A process that judges the parts it is sent, in order."""
+
+    def __init__(self, work: Work) -> None:
+        context = get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs, work), daemon=True)
+        self._process.start()
+        theirs.close()  # so that the pipe ends with the process
+        # Sending waits where a pipe is full, and the process may just then be waiting to send: not in this thread.
+        self._unsent: queue.SimpleQueue[Sequence[Asked] | None] = queue.SimpleQueue()
+        self._sender = threading.Thread(target=self._send_all, daemon=True)
+        self._sender.start()
+
+    def send(self, part: Sequence[Asked]) -> None:
+        self._unsent.put(part)
+
+    def receive(self) -> list[Written]:
+        """The rows of the first part not yet received."""
+        try:
+            came: Any = self._pipe.recv()
+        except (EOFError, OSError) as error:
+            raise SetupError(
+                "a process that was judging answers has been killed, perhaps for want of memory; finished rows are"
+                " kept: go on with --resume, and with fewer --workers"
+            ) from error
+        if isinstance(came, Exception):
+            raise came
+        return list(came)
+
+    def end(self) -> None:
+        """Ends the process, in the middle of its work if need be."""
+        self._process.kill()
+        self._process.join()
+        self._unsent.put(None)
+        self._sender.join()
+        self._pipe.close()
+
+    def _send_all(self) -> None:
+        with suppress(OSError):  # the process is gone: whoever receives will see it
+            while (part := self._unsent.get()) is not None:
+                self._pipe.send(part)
 
 
 @contextmanager
@@ -95,28 +130,15 @@ def _ignoring_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-_judge_here: Callable[[Sequence[Asked]], list[Written]]
-"""Set once in each process that judges."""
-
-
-def _begin(work: Work) -> None:
-    global _judge_here
+def _serve(pipe: "Connection[Any, Any]", work: Work) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    scorer = work.scorer()
-
-    def judge(part: Sequence[Asked]) -> list[Written]:
-        return judge_rows(scorer, part, work.judge_reasoning)
-
-    _judge_here = judge
-
-
-def _judge(part: Sequence[Asked]) -> list[Written]:
-    return _judge_here(part)
-
-
-def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)
+    scorer = Scorer(work.rubrics, work.tools)
+    with suppress(EOFError, OSError):  # the process that asked is gone
+        while True:
+            part = pipe.recv()
+            try:
+                pipe.send(judge_rows(scorer, part, work.judge_reasoning))
+            except OSError:
+                raise
+            except Exception as error:  # noqa: BLE001  raised again where it can be told
+                pipe.send(error)

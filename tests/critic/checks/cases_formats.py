@@ -5,12 +5,12 @@ from tests.critic.checks.table import Table
 
 TABLE_TEXT = "| a | b |\n|---|:-:|\n| 1 | 2 |\n| 3 | 4 |"
 
-CODES = {
+CODES: dict[str, JsonValue] = {
     "properties": {"name": {"type": "string"}},
     "patternProperties": {"^x[0-9]$": {"type": "integer"}},
     "additionalProperties": False,
 }
-TREE = {"type": "object", "properties": {"kids": {"type": "array", "items": {"$ref": "#"}}}}
+TREE: dict[str, JsonValue] = {"type": "object", "properties": {"kids": {"type": "array", "items": {"$ref": "#"}}}}
 PERSON: JsonValue = {
     "type": "object",
     "properties": {"name": {"type": "string"}, "age": {"type": "integer", "minimum": 0}},
