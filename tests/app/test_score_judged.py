@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.command import anchors
+from tests.support.command import anchors, anchors_dying
 from tests.support.endpoint import Body, Simulator
 from tests.support.recipes import write_rows, write_yaml
 
@@ -150,3 +150,16 @@ def test_without_a_judge_the_rubric_is_refused_with_what_to_do(files: tuple[Path
     data, rubric, out = files
     with pytest.raises(SetupError, match="with --judge"):
         score_file(data, [rubric], out)
+
+
+def test_ctrl_c_while_a_judge_is_asked_is_one_line(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    data, rubric, out = files
+    with Simulator(verdict, faults={"hang": 0.9}) as server:
+        ran = anchors_dying(
+            "rubric_anchors.models.endpoint::body_of:9:after:SIGINT",
+            "score", data, "--rubric", rubric, "--out", out, "--judge", f"{server.url}#m",
+            "--judge-with", f"cache={tmp_path / 'r.sqlite'}",
+        )  # fmt: skip
+    assert ran.code == 130
+    assert ran.err.strip().splitlines()[-1].startswith("anchors: interrupted")
+    assert not [word for word in ("Traceback", "Task was destroyed", "never retrieved") if word in ran.err]

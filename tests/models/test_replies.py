@@ -93,3 +93,25 @@ def test_a_killed_process_loses_what_was_in_flight_and_nothing_more(tmp_path: Pa
         _, errors = again.communicate()
         assert (again.returncode, errors) == (0, b"")
         assert count <= len(server.bodies) <= count + 8
+
+
+def test_who_stops_waiting_does_not_stop_the_writing(tmp_path: Path) -> None:
+    store = ReplyStore(tmp_path / "replies.sqlite")
+    assert not store.put("one", Reply("1")).cancel()
+    store.put("two", Reply("2")).result()
+    assert (store.get("one"), store.get("two")) == (Reply("1"), Reply("2"))
+    store.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_child_reads_and_writes_by_itself(tmp_path: Path) -> None:
+    store = ReplyStore(tmp_path / "replies.sqlite")
+    store.put("parent", Reply("1")).result()
+    child = os.fork()
+    if child == 0:
+        right = store.get("parent") == Reply("1")
+        store.put("child", Reply("2")).result(30)
+        os._exit(0 if right else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert store.get("child") == Reply("2")
+    store.close()

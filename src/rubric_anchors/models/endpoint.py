@@ -18,7 +18,6 @@ import asyncio
 import os
 import threading
 from collections.abc import Coroutine, Sequence
-from contextlib import suppress
 from typing import Any, Final, Self, TypeVar
 
 from rubric_anchors.core.errors import SetupError
@@ -94,7 +93,7 @@ class Endpoint:
         with self._guard:
             loop, self._loop = self._loop, None
         if loop is not None and self._pid == os.getpid():
-            asyncio.run_coroutine_threadsafe(self._session.close(), loop).result()
+            asyncio.run_coroutine_threadsafe(self._end(), loop).result()
             loop.call_soon_threadsafe(loop.stop)
             self._thread.join()
 
@@ -138,6 +137,14 @@ class Endpoint:
         self._pace = Pace(self.config.requests_per_minute, self.config.tokens_per_minute, self._clock)
         self._in_flight: dict[str, asyncio.Future[Said]] = {}
 
+    async def _end(self) -> None:
+        """What is in flight, after Ctrl-C, is given up before the loop stops."""
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._session.close()
+
     async def _ask_all(self, requests: list[Request], follow: Follow | None) -> list[Said]:
         said: list[Said] = [NoReply("not_asked")] * len(requests)
         waiting = iter(enumerate(requests))
@@ -164,9 +171,14 @@ class Endpoint:
         if (kept := self._kept(key)) is not None:
             return kept
         if (asking := self._in_flight.get(key)) is not None:
-            with suppress(asyncio.CancelledError):
+            try:
                 said = await asyncio.shield(asking)
-                self.ledger.from_cache()
+            except asyncio.CancelledError:
+                if not asking.cancelled():
+                    raise  # this one is to end; the sibling's end would leave the asking to us
+            else:
+                if isinstance(said, Reply):
+                    self.ledger.from_cache()
                 return said
         mine: asyncio.Future[Said] = asyncio.get_running_loop().create_future()
         self._in_flight[key] = mine

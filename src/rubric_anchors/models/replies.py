@@ -13,6 +13,7 @@ import errno
 import fcntl
 import hashlib
 import json
+import os
 import queue
 import sqlite3
 import threading
@@ -48,8 +49,6 @@ class ReplyStore:
     def __init__(self, path: str | Path) -> None:
         """Raises SetupError where the file cannot be used."""
         self.path = Path(path)
-        self._local = threading.local()
-        self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             connection = self._connect()
@@ -59,20 +58,38 @@ class ReplyStore:
             self._claims = open(self.path.with_name(f"{self.path.name}.claims"), "ab")  # noqa: SIM115  kept open
         except (OSError, sqlite3.Error) as error:
             raise SetupError(f"the cache of replies {self.path} cannot be used: {error}; name another file") from error
-        self._writer = threading.Thread(target=self._write, name="replies", daemon=True)
+        self._guard = threading.Lock()
+        self._begin()
+
+    def _begin(self) -> None:
+        """The writer and the readers' connections of this process."""
+        self._pid = os.getpid()
+        self._local = threading.local()
+        self._readers: list[sqlite3.Connection] = []
+        self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._writer = threading.Thread(target=self._write, args=(self._queue,), name="replies", daemon=True)
         self._writer.start()
 
+    def _here(self) -> None:
+        """A forked child has neither its parent's writer nor any use for its connections."""
+        if self._pid != os.getpid():
+            with self._guard:
+                if self._pid != os.getpid():
+                    self._begin()
+
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, timeout=WAIT_SECONDS, isolation_level=None)
+        connection = sqlite3.connect(self.path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA synchronous=FULL")
         return connection
 
     def get(self, key: str) -> Reply | None:
         """The reply under `key`, of whichever process. Raises SetupError where the file cannot be read."""
+        self._here()
         connection = getattr(self._local, "connection", None)
         try:
             if connection is None:
                 connection = self._local.connection = self._connect()
+                self._readers.append(connection)
             row = connection.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
         except sqlite3.Error as error:
             raise SetupError(f"the cache of replies {self.path} cannot be read: {error}; name another file") from error
@@ -80,7 +97,9 @@ class ReplyStore:
 
     def put(self, key: str, reply: Reply) -> "Future[None]":
         """Keeps a reply. The future is done when it is on disk; it fails with SetupError where that cannot be."""
+        self._here()
         done: Future[None] = Future()
+        done.set_running_or_notify_cancel()  # who waits may go, the reply is kept all the same
         self._queue.put((key, _to_json(reply), done))
         return done
 
@@ -102,20 +121,22 @@ class ReplyStore:
 
     def close(self) -> None:
         """Writes what is left and ends the writer. A second call does nothing."""
-        if self._writer.is_alive():
+        if self._pid == os.getpid() and self._writer.is_alive():
             self._queue.put(_END)
             self._writer.join()
+            for connection in self._readers:
+                connection.close()
             self._claims.close()
 
-    def _write(self) -> None:
+    def _write(self, waiting: "queue.SimpleQueue[Any]") -> None:
         connection: sqlite3.Connection | None = None
         ended = False
         while not ended:
-            batch = [self._queue.get()]
+            batch = [waiting.get()]
             until = time.monotonic() + GATHER_SECONDS
             while batch[-1] is not _END and (left := until - time.monotonic()) > 0:
                 try:
-                    batch.append(self._queue.get(timeout=left))
+                    batch.append(waiting.get(timeout=left))
                 except queue.Empty:
                     break
             if batch[-1] is _END:
