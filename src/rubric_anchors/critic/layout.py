@@ -10,6 +10,8 @@ _BULLET = re.compile(r"[ \t]*+[-*+•‣◦▪●∙][ \t\u3000]++(?=\S)")
 _NUMBER = re.compile(r"[ \t]*+(?:\(?(?:\d{1,3}|[A-Za-z])\)[ \t]++|\d{1,3}\.[ \t]++|\d{1,3}[、．][ \t]*+)(?=\S)")
 _QUOTE = re.compile(r"[ \t]*+>[ \t>]*+")
 FENCES: Final = ("```", "~~~")
+# As CommonMark has it: ```x``` within one line is inline code and opens nothing.
+_OPENS = re.compile(r"(`{3,})[^`]*|(~{3,}).*")
 
 
 class Line(NamedTuple):
@@ -23,17 +25,21 @@ class Line(NamedTuple):
 
 
 def read_lines(text: str) -> list[Line]:
-    """The lines of `text` (LF line ends). A fence that is never closed makes all that follows code."""
+    """The lines of `text` (LF line ends). A fence is closed by a line of its own marks, as many at least; one that is
+    never closed makes all that follows code."""
     lines: list[Line] = []
     start, fence = 0, ""
     for content in text.split("\n"):
         end = start + len(content)
         stripped = content.strip()
-        if stripped.startswith(FENCES) and (not fence or stripped.startswith(fence)):
+        opens = None if fence else _OPENS.fullmatch(stripped)
+        if opens:
             lines.append(Line("fence", start, end, end))
-            fence = "" if fence else stripped[:3]
+            fence = opens[1] or opens[2]
         elif fence:
-            lines.append(Line("code", start, end, start))
+            closes = len(stripped) >= len(fence) and not stripped.strip(fence[0])
+            lines.append(Line("fence" if closes else "code", start, end, end if closes else start))
+            fence = "" if closes else fence
         else:
             kind, body = _kind(content, stripped)
             lines.append(Line(kind, start, end, start + body))

@@ -34,6 +34,9 @@ COUNTS: Table = {
         ({"min": 2, "max": 2}, "So do I. Then we go 🙂", 1.0),
         ({"max": 2, "soft": 2}, "A b. C d. E f.", 0.5),
         ({"min": 1, "max": 1}, "```\nx = 1. y = 2.\n```\nThat is all.", 1.0),
+        # inline code opens no fence, a longer fence is closed by its like alone
+        ({"min": 4, "max": 4}, "Do ```x = 1``` now.\n```y```. Second one. Third one.", 1.0),
+        ({"min": 1, "max": 1}, "````\n```\nx\n```\nStill code. Yes.\n````\nDone.", 1.0),
     ],
     "paragraph_count": [
         ({"min": 2, "max": 2}, "One.\n\nTwo.", 1.0),

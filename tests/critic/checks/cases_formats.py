@@ -69,6 +69,7 @@ FORMATS: Table = {
         ({}, f"```\n{TABLE_TEXT}\n```", 0.0),
         ({"min": 0, "max": 0}, "a | b", 1.0),
         ({}, "", 0.0),
+        ({"columns": 2}, "| a ||\n|---|---|\n| 1 | 2 |", 1.0),
     ],
     "code_blocks": [
         ({}, "```python\nprint(1)\n```", 1.0),
@@ -88,6 +89,9 @@ FORMATS: Table = {
         ({"min": 2, "max": 2}, "~~~\na\n~~~\n\n```\nb\n```", 1.0),
         ({}, "No code.", 0.0),
         ({"min": 0, "max": 0}, "", 1.0),
+        ({"min": 1, "max": 1}, "````markdown\n```python\nx\n```\n````\n", 1.0),
+        ({"min": 0, "max": 0}, "Use ```x``` here.\n```y```", 1.0),
+        ({"min": 1, "max": 1}, "```\na\n``` b\nc\n  ````\nEnd.", 1.0),
     ],
     "links": [
         ({}, "See [this](https://example.org/a).", 1.0),

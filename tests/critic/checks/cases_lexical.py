@@ -106,6 +106,7 @@ LEXICAL: Table = {
         ({}, "Shoes matter. P.S. They must fit.", 1.0),
         ({"marker": "P.P.S"}, "Stay home. P.P.S. Drink tea.", 1.0),
         ({}, "I wrote a P.S. to it. The end.", 0.0),
+        ({"marker": " PS "}, "Dear A.\n\nPS Come soon.", 1.0),
     ],
     "forbidden_characters": [
         ({"characters": ";"}, "No such mark.", 1.0),

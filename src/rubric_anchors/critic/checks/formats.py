@@ -158,7 +158,8 @@ class Tables(Found):
 
 
 def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.strip().strip("|").replace("\\|", " ").split("|")]
+    inside = line.strip().removeprefix("|").removesuffix("|")
+    return [cell.strip() for cell in inside.replace("\\|", " ").split("|")]
 
 
 @check("code_blocks")

@@ -184,7 +184,7 @@ class Postscript(Check):
     """1 where the answer closes with a postscript: the marker at the start of a line or sentence, after other words and
     with words of its own behind it."""
 
-    marker: Annotated[str, Field(min_length=1)] = "P.S."
+    marker: Annotated[str, Field(pattern=r"\S")] = "P.S."
     """How the postscript begins; its case and the spaces in it make no difference."""
 
     @cached_property

@@ -9,7 +9,7 @@ from pydantic import Field, JsonValue
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Check, Finding
 from rubric_anchors.critic.checks.counts import Marker
-from rubric_anchors.critic.checks.formats import no_constant, read_json
+from rubric_anchors.critic.checks.formats import no_constant, only_block, read_json
 from rubric_anchors.critic.checks.options import (
     Amount,
     Found,
@@ -28,7 +28,9 @@ from rubric_anchors.critic.text import TextView
 Mark = Literal["heading", "bullet", "number", "emphasis", "table", "fence", "link", "rule", "quote", "code"]
 
 # No run below can be entered twice: each stops at the mark that would open the next, so the time is linear.
-_STARS = r"(?<![\w*])(\*{1,3})(?![\s*])[^*\n]++(?<!\s)\1(?![\w*])"
+# Scripts that set no spaces, and Korean, whose particles follow at once, have emphasis inside a word: 这是**重点**内容.
+_SPACED = r"[^\W\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff]"
+_STARS = rf"(?<!{_SPACED})(?<!\*)(\*{{1,3}})(?![\s*])[^*\n]++(?<!\s)\1(?!{_SPACED}|\*)"
 _UNDERLINES = r"(?<![\w_])(_{1,3})(?![\s_])[^_\n]++(?<!\s)\2(?![\w_])"
 _EMPHASIS = re.compile(f"{_STARS}|{_UNDERLINES}")
 _INLINE: Final[dict[Mark, re.Pattern[str]]] = {
@@ -46,7 +48,7 @@ _LINE_MARKS: Final[dict[str, Mark]] = {
     "rule": "rule",
     "quote": "quote",
 }
-_PLACEHOLDER = re.compile(r"\[(?=[^\[\]\n]{0,59}[^\W\d_]{2})[^\[\]\n]{1,60}\](?!\()")
+_PLACEHOLDER = re.compile(r"\[(?=[^\[\]\n]{0,59}(?:[^\W\d_]{2}|[\u3400-\u9fff]))[^\[\]\n]{1,60}\](?!\()")
 _ANGLED = re.compile(r"<<(?=[^<>\n]{0,200}\w)[^<>\n]{1,200}>>")
 _LABEL = re.compile(r"\s{0,3}[:#.-]?\s{0,3}(\d{1,3}|[IVXLC]{1,6}|[A-Z])\b")
 _JSON_TRIES: Final = 8
@@ -228,7 +230,7 @@ class IsJson(Check):
     """The value where an object or array stands among other text."""
 
     def decide(self, answer: Answer) -> Finding:
-        text = _unfenced(answer.view.norm.strip())
+        text = only_block(answer.view).strip()
         try:
             value = read_json(text)
         except (ValueError, RecursionError) as error:
@@ -255,12 +257,6 @@ class IsJson(Check):
             if value:
                 return True
         return False
-
-
-def _unfenced(text: str) -> str:
-    if text.startswith("```") and text.endswith("```") and "\n" in text:
-        return text[text.index("\n") + 1 : -3].strip()
-    return text
 
 
 @check("quoted")
