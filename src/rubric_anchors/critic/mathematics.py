@@ -38,8 +38,8 @@ class Compared:
 
 
 def plain_number(text: str) -> Fraction | None:
-    """The value of `70,000`, `$12.50`, `-3.`; None for anything else."""
-    found = _NUMBER.fullmatch(text.strip())
+    """The value of `70,000`, `$12.50`, `-3.` (the minus in any of its signs); None for anything else."""
+    found = _NUMBER.fullmatch(text.strip().replace("−", "-"))
     if found is None or len(text) > 60:
         return None
     sign, whole, decimals = found.groups()

@@ -16,7 +16,7 @@ _END = re.compile(
 _FINISHED = re.compile(rf"[{NARROW_ENDS}{WIDE_ENDS}][{CLOSERS}]*+\Z")
 _TITLES: Final = frozenset(
     "mr mrs ms mx dr prof st rev hon gen col lt sgt capt messrs mt ft vs fig eq cf ca nr bzw str "
-    "hr fr sr sra srta dra ud uds mme mlle".split()
+    "hr sr sra srta dra ud uds mme mlle".split()
 )
 _SOFT: Final = frozenset(
     "chr usw etc inc ltd co corp approx al dept est no vol ed eds pp jan feb aug sept oct nov dec".split()
@@ -28,9 +28,10 @@ _PAIR = re.compile(r"(?<![^\W\d_])[a-zäöü]\.\s?[A-ZÄÖÜ]\Z")
 _NO_BEGINNING = re.compile(r"\s{0,3}(?:[A-ZÄÖÜ]\.|[IVXLC]{2,6}\b|\d|Chr\b)")
 # German ordinals: am 3. Oktober, im 19. Jahrhundert.
 _AFTER_ORDINAL = re.compile(
-    r"\s{0,3}(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
-    r"|Jahrhundert|Jahrtausend|Jh\b|Lebensjahr|Klasse|Stock\b|Geburtstag)"
+    r"\s{1,3}(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
+    r"|Jahrhundert|Jahrtausend|Jh|Lebensjahr|Klasse|Stock|Geburtstag)\b"
 )
+_COUNTED: Final = frozenset(("No", "Nos", "Vol", "Ch", "Art", "Sec"))
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]\Z")
 
 
@@ -97,8 +98,6 @@ def _goes_on(text: str, mark: int, after: int, end: int) -> bool:
     word = found[0] if found else ""
     if _INITIALS.search(word):
         return following.islower() or word.lower() not in _TIMES
-    if word.isdigit() and len(word) <= 2 and _AFTER_ORDINAL.match(text, after, end):
-        return True
     # z. B. 3,50; im 4. Jh. v. Chr.; s. XX; p. 12
     if _PAIR.search(text[max(mark - 6, 0) : mark]) or (
         len(word) == 1 and word.islower() and _NO_BEGINNING.match(text, after, end)
@@ -106,6 +105,10 @@ def _goes_on(text: str, mark: int, after: int, end: int) -> bool:
         return True
     if len(word) == 1 and word.isupper() and word != "I":
         return following.isupper()
+    if word.isdecimal() and len(word) <= 2:
+        return _AFTER_ORDINAL.match(text, after, end) is not None
+    if word in _COUNTED and following.isdecimal():
+        return True
     lower = word.lower()
     return (lower in _TITLES and not following.islower()) or (lower in _SOFT and following.islower())
 

@@ -37,6 +37,11 @@ COUNTS: Table = {
         # inline code opens no fence, a longer fence is closed by its like alone
         ({"min": 4, "max": 4}, "Do ```x = 1``` now.\n```y```. Second one. Third one.", 1.0),
         ({"min": 1, "max": 1}, "````\n```\nx\n```\nStill code. Yes.\n````\nDone.", 1.0),
+        ({"min": 2, "max": 2}, "Am 3. Mai kam er. Dann ging er.", 1.0),
+        ({"min": 2, "max": 2}, "It has 3. Many have more.", 1.0),
+        ({"min": 2, "max": 2}, "El Sr. López llegó. La Sra. Gil no.", 1.0),
+        ({"min": 2, "max": 2}, "See No. 5 there. She said no.", 1.0),
+        ({"min": 2, "max": 2}, "She said no. 5 of us left.", 1.0),
     ],
     "paragraph_count": [
         ({"min": 2, "max": 2}, "One.\n\nTwo.", 1.0),

@@ -27,6 +27,7 @@ FIGURES: Table = {
         ({"min": 1, "form": "words"}, "Sept. 9, 2021", 1.0),
         ({"max": 0}, "Chapter 3.4 of 5.", 1.0),
         ({"min": 1}, "", 0.0),
+        ({"min": 2, "max": 2}, "Sept 5, 2024 and 6 Sept 2024", 1.0),
     ],
     "arithmetic": [
         ({}, "So 3 + 4 = 7 and 12 x 3 is 36.", 1.0),
@@ -73,6 +74,8 @@ FIGURES: Table = {
         ({"min": 80, "language": "de"}, "Der Hund lag vor der Tür. Er schlief.", 1.0),
         ({"min": 80, "language": "es"}, "El sol sale. El mar es azul.", 1.0),
         ({"min": 1}, "", 0.0),
+        ({"max": 30}, "", 0.0),
+        ({"max": 30}, "!!!", 0.0),
     ],
     "diversity_of_words": [
         ({"min": 5}, "one two three four five", 1.0),
@@ -83,6 +86,7 @@ FIGURES: Table = {
         ({"max": 3}, "word " * 60, 1.0),
         ({"min": 10, "soft": 10}, "one two three four five", 0.5),
         ({"min": 1}, "", 0.0),
+        ({"max": 50}, "", 0.0),
     ],
     "passive_voice": [
         ({"most": 0.0}, "The door was opened by a boy.", 0.0),
@@ -108,5 +112,7 @@ FIGURES: Table = {
         ({"level": "haera", "share": 1.0}, "넓은 바다다. 우리는 국가다.", 1.0),
         ({}, "No Korean.", 0.0),
         ({}, "", 0.0),
+        ({"level": "hapsyo"}, "내일 만납시다. 같이 먹읍시다. 이리 오십시오.", 1.0),
+        ({"level": "haera"}, "할머니께서 집에 가시다.", 1.0),
     ],
 }

@@ -119,6 +119,9 @@ LEXICAL: Table = {
         ({"characters": "X"}, "x", 1.0),
         ({"characters": "\x00"}, "a\x00", 0.0),
         ({"characters": ";"}, "", 1.0),
+        ({"characters": "❤️🇰🇷"}, "☀️ over 🇯🇵", 1.0),
+        ({"characters": "❤️é"}, "I ❤️ it", 0.0),
+        ({"characters": "❤️é"}, "cafe\u0301", 0.0),
     ],
     "no_commas": [
         ({}, "None here.", 1.0),
@@ -135,6 +138,12 @@ LEXICAL: Table = {
         ({"letter": "é", "min": 2, "max": 2}, "E\u0301te\u0301", 1.0),
         ({"letter": "!", "max": 0}, "Oh!", 0.0),
         ({"letter": "q", "max": 0}, "", 1.0),
+        ({"letter": "s", "min": 1, "max": 1}, "Straße", 1.0),
+        ({"letter": "ß", "min": 2, "max": 2}, "Masse, Straße, STRAẞE", 1.0),
+        ({"letter": ".", "min": 0, "max": 0}, "Wait…", 1.0),
+        ({"letter": "σ", "min": 3, "max": 3}, "ΟΔΟΣ σ ς", 1.0),
+        ({"letter": "i", "min": 2, "max": 2}, "Iİi", 1.0),
+        ({"letter": "a", "min": 3, "max": 3}, "aＡ𝐚", 1.0),
     ],
     "all_lowercase": [
         ({}, "all of it is small.", 1.0),

@@ -14,7 +14,8 @@ from tests.critic.checks.cases_wording import WORDING
 from tests.critic.checks.table import Case, Table, decide
 
 import rubric_anchors.critic.build  # noqa: F401  # importing it registers every check
-from rubric_anchors.critic.checks.registry import check_registry
+from rubric_anchors.core.errors import RubricError
+from rubric_anchors.critic.checks.registry import check_registry, make_check
 
 TABLE: Table = {
     **COUNTS,
@@ -53,3 +54,9 @@ def test_a_finding_says_what_was_seen_and_points_into_the_text(name: str, case: 
     for item in evidence:
         if item.start is not None and item.end is not None:
             assert 0 <= item.start < item.end <= len(text)
+
+
+@pytest.mark.parametrize("delimiter", ["\n", "\r", '"', "\0"])
+def test_what_cannot_stand_between_columns_is_refused(delimiter: str) -> None:
+    with pytest.raises(RubricError, match="cannot stand between columns"):
+        make_check("is_csv", {"delimiter": delimiter})

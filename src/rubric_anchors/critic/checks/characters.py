@@ -1,5 +1,7 @@
 """Checks on single characters: which there are, how many, in which case."""
 
+import unicodedata
+from functools import cached_property
 from typing import Annotated, Final
 
 import regex
@@ -9,12 +11,12 @@ from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Check, Finding
 from rubric_anchors.critic.checks.options import Amount, Found, Place, PositiveShare, Ranged, falling, finding, number
 from rubric_anchors.critic.checks.registry import check
-from rubric_anchors.critic.fold import fold, normal
+from rubric_anchors.critic.fold import normal
 from rubric_anchors.critic.text import TextView
 
 COMMAS: Final = ",，、،﹐､"
 _EMOJI = regex.compile(r"\p{Extended_Pictographic}|\p{Regional_Indicator}{2}|[0-9#*]\ufe0f\u20e3")
-_WHOLE_EMOJI = regex.compile(r"\X")
+_WHOLE = regex.compile(r"\X")
 _DASH = regex.compile(r"[—―]|(?<=\s)–(?=\s)|(?<=\w) -- (?=\w)|(?<=\w)--(?=\w)")
 # Pictographs that are ordinary typography, not decoration.
 _PLAIN_SIGNS: Final = frozenset("©®™‼⁉↔↕↖↗↘↙↩↪Ⓜ㊗㊙〰〽")
@@ -35,10 +37,15 @@ class ForbiddenCharacters(Check):
     per: Amount = 0.0
     """How many hits in 100 words give 0; answers under 100 words count as 100. 0: one hit is enough."""
 
+    @cached_property
+    def _any(self) -> "regex.Pattern[str] | None":
+        """Any of the characters as a reader counts them: ❤️ is two to a computer, one of which is in ☀️ too."""
+        seen = sorted(set(_WHOLE.findall(normal(self.characters)[0])), key=len, reverse=True)
+        return regex.compile("|".join(map(regex.escape, seen))) if seen else None
+
     def decide(self, answer: Answer) -> Finding:
         view = answer.view
-        wanted = frozenset(normal(self.characters)[0])
-        places = [(f"found {one!r}", at, at + 1) for at, one in enumerate(view.norm) if one in wanted]
+        places = [(f"found {hit[0]!r}", *hit.span()) for hit in self._any.finditer(view.norm)] if self._any else []
         # What the normal form drops can only be seen in the text as it came.
         hidden = sum(answer.text.count(one) for one in set(self.characters) if not normal(one)[0])
         total = len(places) + hidden
@@ -75,7 +82,20 @@ class LetterFrequency(Ranged):
         return letter
 
     def measure(self, view: TextView) -> float:
-        return fold(view.norm).count(fold(normal(self.letter)[0]))
+        return _either_case(view.norm).count(_either_case(normal(self.letter)[0]))
+
+
+def _either_case(text: str) -> str:
+    """`text` without case, width or style, one character for one: ß stays a letter of its own, … is no three points."""
+    if text.isascii():
+        return text.lower()
+    return text.translate({ord(one): _small(one) for one in set(text)})
+
+
+def _small(character: str) -> str:
+    plain = unicodedata.normalize("NFKC", character)
+    plain = plain if len(plain) == 1 else character
+    return next((one for one in (plain.casefold(), plain.lower()) if len(one) == 1), plain)
 
 
 class _Cased(Check):
@@ -169,6 +189,6 @@ def emoji_in(view: TextView) -> list[Place]:
     for found in _EMOJI.finditer(view.norm):
         if found[0] in _PLAIN_SIGNS or (places and found.start() < places[-1][2]):
             continue
-        whole = _WHOLE_EMOJI.match(view.norm, found.start())
+        whole = _WHOLE.match(view.norm, found.start())
         places.append(("emoji", found.start(), whole.end() if whole else found.end()))
     return places

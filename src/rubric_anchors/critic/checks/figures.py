@@ -33,7 +33,7 @@ _PART_OF_MORE = re.compile(r"[-+−–*×·⋅/÷^√()\d][ ]{0,3}\Z")
 _GOES_ON = re.compile(r"[ ]{0,2}(?:\^|\*\*|[(²³]|remainder\b|rem\b|r\b)", re.IGNORECASE)
 _TIGHT_MINUS = re.compile(r"\d[-−–]\d")
 _MONTHS: Final = "january february march april may june july august september october november december".split()
-_MONTH = "|".join(f"{name[:3]}(?:{name[3:]}|\\.|t\\.)?" if len(name) > 3 else name for name in _MONTHS)
+_MONTH = "|".join(f"{name[:3]}(?:{name[3:]}|\\.|t\\.?)?" if len(name) > 3 else name for name in _MONTHS)
 _DATES: Final[dict[str, re.Pattern[str]]] = {
     "iso": re.compile(r"(?<![\d-])(?P<y>\d{4})-(?P<m>\d{2})-(?P<d>\d{2})(?![\d-])"),
     "day_first": re.compile(r"(?<![\d./])(?P<d>\d{1,2})(?P<s>[./])(?P<m>\d{1,2})(?P=s)(?P<y>\d{4})(?![\d/])"),

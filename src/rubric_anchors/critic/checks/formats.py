@@ -12,7 +12,7 @@ from typing import Annotated, Final, NamedTuple, NoReturn
 from xml.parsers import expat
 
 import yaml
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, field_validator
 
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Check, Finding
@@ -101,6 +101,13 @@ class IsCsv(Check):
     """Names that the first row has to hold; case makes no difference."""
     rows: Count = 2
     """How many rows are wanted, the header's included."""
+
+    @field_validator("delimiter")
+    @classmethod
+    def _stands_between(cls, delimiter: str) -> str:
+        if delimiter in '\r\n\0"':
+            raise ValueError(f"quotation marks and line ends cannot stand between columns; seen {delimiter!r}")
+        return delimiter
 
     def decide(self, answer: Answer) -> Finding:
         lines = [line for line in only_block(answer.view).split("\n") if line.strip()]

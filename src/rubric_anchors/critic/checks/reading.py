@@ -89,7 +89,7 @@ class Readability(Ranged):
 
     English: Flesch (1948), 206.835 - 1.015 W/S - 84.6 Y/W. German: Amstad (1978), 180 - W/S - 58.5 Y/W. Spanish:
     Fernandez Huerta (1959), 206.84 - 1.02 W/S - 60 Y/W. W words, S sentences, Y syllables. They count lengths and know
-    nothing of sense; below some 50 words they jump.
+    nothing of sense; below some 50 words they jump. 0 for an answer without words.
     """
 
     unit = "reading ease"
@@ -105,6 +105,9 @@ class Readability(Ranged):
         ease = base - by_sentence * words / sentences - by_word * syllables_of(view, self.language) / words
         return max(ease, 0.0)
 
+    def decide(self, answer: Answer) -> Finding:
+        return super().decide(answer) if answer.view.sentences else finding(0.0, "no words")
+
 
 _EASE: Final = {"en": (206.835, 1.015, 84.6), "de": (180.0, 1.0, 58.5), "es": (206.84, 1.02, 60.0)}
 
@@ -115,7 +118,8 @@ class DiversityOfWords(Ranged):
 
     `mtld` (McCarthy and Jarvis 2010): mean length, in words, of stretches whose share of different words stays above
     0.72, read forwards and backwards; English prose has some 60 to 120. `hdd` (the same authors, 2007): the mean share
-    of different words in all samples of 42 words, 0..1; prose has some 0.75 to 0.9. Texts under 50 words say little.
+    of different words in all samples of 42 words, 0..1; prose has some 0.75 to 0.9. Texts under 50 words say little; of
+    one without words the value is 0.
     """
 
     unit = "variety of words"
@@ -127,6 +131,9 @@ class DiversityOfWords(Ranged):
         if self.measure_by == "hdd":
             return hdd(view.folded)
         return (_mtld(view.folded) + _mtld(view.folded[::-1])) / 2 if view.folded else 0.0
+
+    def decide(self, answer: Answer) -> Finding:
+        return super().decide(answer) if answer.view.words else finding(0.0, "no words")
 
 
 def _mtld(words: list[str], bar: float = 0.72) -> float:
@@ -207,7 +214,7 @@ _ADVERBS: Final = frozenset("not never often always already also just still soon
 TAIL: Final = 64
 """Characters at the end of a sentence in which its last word is looked for."""
 _LEVELS: Final[tuple[tuple[Level, "regex.Pattern[str]"], ...]] = (
-    ("hapsyo", regex.compile("(?:십시오|시오|읍시다|ㅂ시다|갑시다|합시다|봅시다)$")),
+    ("hapsyo", regex.compile("시오$")),
     ("haeyo", regex.compile("(?:요|죠)$")),
     ("haera", regex.compile("(?:다|냐|니|라|자|구나|로다|는가|은가|ㄴ가|인가)$")),
     ("hae", regex.compile("(?:어|아|해|야|지|네|군|래|게|걸|돼|줘|와|가|까|여|데|나|서|고|면)$")),
@@ -247,7 +254,7 @@ def politeness(sentence: str) -> Level | None:
         bare = bare[:-1]
     if not _HANGUL.search(bare[-1:]) or bare.rsplit(None, 1)[-1] in grammar_words("nouns_ko"):
         return None
-    if bare.endswith(("니다", "니까")):
-        # 갑니다, 먹습니다: the syllable before ends in ㅂ, the 17th of the 27 finals; 아니다 is plain.
+    if bare.endswith(("니다", "니까", "시다")):
+        # 갑니다, 만납시다: the syllable before ends in ㅂ, the 17th of the 27 finals; 아니다, 가시다 are plain.
         return "hapsyo" if len(bare) > 2 and (ord(bare[-3]) - ord("가")) % 28 == 17 else "haera"
     return next((level for level, ending in _LEVELS if ending.search(bare)), None)

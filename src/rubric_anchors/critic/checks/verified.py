@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 from rubric_anchors.core.errors import DataError
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Check, Finding
+from rubric_anchors.critic.checks.figures import before_minus
 from rubric_anchors.critic.checks.options import finding
 from rubric_anchors.critic.checks.registry import check
 from rubric_anchors.critic.finals import Found, From, final_answer
@@ -17,9 +18,13 @@ from rubric_anchors.critic.text import TextView, view_of
 
 ARTICLES: Final = frozenset(("a", "an", "the"))
 _LETTER = re.compile(
-    r"(?:(?:option|choice|answer)\s*+)?(?:\\text\s*+\{)?[(\[*]*+([A-Za-z])(?:[)\]*}]++(?:[.:]?)|[.:]|(?![\w'’]))",
+    r"(?:(?:option|choice|answer)\s*+)?(?:\\text\s*+\{)?[(\[*]*+([A-Za-z])(?:[)\]*}]++(?:[.:]?)|[.:]|(?=[가-힣ぁ-ヿ一-鿿])|(?![\w'’]))",
     re.IGNORECASE,
 )
+# B입니다, Bです: what is written onto the letter is no part of a word that begins with it.
+_PARTICLE = re.compile(r"[가-힣ぁ-ヿ一-鿿]")
+# C++ is not C, nor A+ A.
+_SIGN = re.compile(r"[+#]++(?!\w)")
 _ALONE = re.compile(r"(?<![\w'’(])\(?([A-Z])(?:\)|(?![\w'’)]))")
 
 
@@ -179,7 +184,8 @@ class ChoiceAnswer(Verified):
         marked = found[0][-1] in ").]:*}."
         # "A dog" opens with an article; "B dog" and "I think" with no choice either.
         whole = not said[found.end() :].strip(" .*)")
-        if whole or marked or (not opening and found[1].isupper() and found[1] not in "AI"):
+        alone = found[1] not in "AI" or _PARTICLE.match(said, found.end())
+        if whole or marked or (not opening and found[1].isupper() and alone):
             return ord(found[1].upper()) - 65
         return None
 
@@ -188,8 +194,9 @@ class ChoiceAnswer(Verified):
 class ExactAnswer(Verified):
     """The answer is the right one, word for word or after levelling what does not matter.
 
-    Levelled (`level`): case, width and styled letters; articles; punctuation between words; spaces; how numbers are
-    written (`1,000` and `1000.0`). With `final`, only the stated answer is held against the right one.
+    Levelled (`level`): case, width and styled letters; articles; punctuation between words, but for a minus before a
+    number and `+` or `#` after a word; spaces; how numbers are written (`1,000` and `1000.0`). With `final`, only the
+    stated answer is held against the right one.
     """
 
     final: From = "whole"
@@ -218,7 +225,14 @@ class ExactAnswer(Verified):
         if number is not None:
             return (number,)
         kept = TextView(text)
-        parts = [part for word in kept.folded for part in re.split(r"[-‐‑_]", word)]
-        words = [str(plain_number(part) or part) for part in parts if part and part not in ARTICLES]
+        words: list[str] = []
+        for span, folded in zip(kept.words, kept.folded, strict=True):
+            sign = _SIGN.match(kept.norm, span.end)
+            split = re.split(r"[-‐‑_]", f"{folded}{sign[0] if sign else ''}")
+            parts = [part for part in split if part and part not in ARTICLES]
+            figures = [plain_number(part) for part in parts]
+            if figures and figures[0] is not None and before_minus(kept.norm, span.start):
+                figures[0] = -figures[0]
+            words += [part if figure is None else str(figure) for part, figure in zip(parts, figures, strict=True)]
         # Where nothing but marks or articles is left, they are the answer.
         return tuple(words) if words else (fold(text),)
