@@ -14,6 +14,7 @@ import pytest
 
 from rubric_anchors.core.errors import SetupError
 from rubric_anchors.models import embedded
+from rubric_anchors.models.folder import local_folder
 
 WEIGHTS: Final = b"weights of a fake model"
 PARTS: Final = {"config.json": "{}", "model.safetensors": "tensors", "tokenizer.json": "[]"}
@@ -205,3 +206,19 @@ def test_two_processes_convert_once_and_say_nothing(cache: Path, real_policy: Pa
     made = cache / "models" / real_policy.name
     assert json.loads((made / embedded.RECEIPT).read_text("utf-8"))["sha256"] == embedded.POLICY.sha256
     assert (made / "model.safetensors").read_bytes() == (real_policy / "model.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("named", [None, "~nobody-of-that-name/cache"])
+def test_a_user_without_a_home_is_told_what_to_name(monkeypatch: pytest.MonkeyPatch, named: str | None) -> None:
+    def nobody(_: object) -> None:
+        raise KeyError("no such user")
+
+    for name in ("HOME", "XDG_CACHE_HOME", embedded.CACHE_VARIABLE):
+        monkeypatch.delenv(name, raising=False)
+    if named:
+        monkeypatch.setenv(embedded.CACHE_VARIABLE, named)
+    monkeypatch.setattr("pwd.getpwuid", nobody)
+    with pytest.raises(SetupError, match="name a folder in the environment variable RUBRIC_ANCHORS_CACHE"):
+        embedded.cache_folder()
+    with pytest.raises(SetupError, match="no model folder at '~nobody-of-that-name/model'"):
+        local_folder("~nobody-of-that-name/model")

@@ -98,12 +98,16 @@ def embedded_encoder() -> Path:
 
 
 def cache_folder() -> Path:
-    """$RUBRIC_ANCHORS_CACHE, else `rubric-anchors` in the user's cache folder. It may not exist yet."""
+    """$RUBRIC_ANCHORS_CACHE, else `rubric-anchors` in the user's cache folder. It may not exist yet. Raises SetupError
+    for a user without a home."""
     named = os.environ.get(CACHE_VARIABLE)
-    if named:
-        return Path(named).expanduser().absolute()
     base = os.environ.get("XDG_CACHE_HOME") or ("~/Library/Caches" if sys.platform == "darwin" else "~/.cache")
-    return Path(base).expanduser().absolute() / "rubric-anchors"
+    try:
+        return Path(named).expanduser().absolute() if named else Path(base).expanduser().absolute() / "rubric-anchors"
+    except RuntimeError as error:
+        raise SetupError(
+            f"there is no home folder for {named or base}; name a folder in the environment variable {CACHE_VARIABLE}"
+        ) from error
 
 
 def _verified(shipped: Shipped) -> Path:

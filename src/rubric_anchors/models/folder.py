@@ -1,6 +1,7 @@
 """Model folders: where one lies on this machine, and an id that changes whenever its weights do."""
 
 import hashlib
+import os
 from pathlib import Path
 
 from rubric_anchors.core.errors import SetupError
@@ -15,7 +16,7 @@ def local_folder(model: str | Path) -> Path:
 
     Only weights as safetensors, tokenizers and settings are fetched. Raises SetupError where there is no such model.
     """
-    path = Path(model).expanduser()
+    path = Path(os.path.expanduser(model))  # which leaves `~nobody` as it stands, where Path's own method raises
     if path.is_dir():
         return path
     advice = "give a folder with config.json and safetensors weights, or a hub id such as `owner/name`"

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -32,7 +32,7 @@ class VectorStore:
         self._usable = True
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with self._open() as connection:
+            with closing(self._open()) as connection, connection:
                 connection.execute(
                     "CREATE TABLE IF NOT EXISTS vectors_by_age "
                     "(age INTEGER PRIMARY KEY, encoder TEXT, text TEXT, vector BLOB, UNIQUE (encoder, text))"
@@ -79,10 +79,7 @@ class VectorStore:
     def _using(self) -> Iterator[sqlite3.Connection]:
         """The file for one use, which an error of it ends, and all later use with it; nobody is told."""
         try:
-            connection = self._open()
-            try:
+            with closing(self._open()) as connection:
                 yield connection
-            finally:
-                connection.close()
         except sqlite3.Error:
             self._usable = False
