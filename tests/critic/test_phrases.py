@@ -2,7 +2,10 @@
 
 import pytest
 
-from rubric_anchors.critic.phrases import PhraseSet
+import rubric_anchors.critic.build  # noqa: F401  # importing it registers every check
+from rubric_anchors.core.errors import RubricError
+from rubric_anchors.critic.checks.registry import make_check
+from rubric_anchors.critic.phrases import PhraseSet, only_at
 from rubric_anchors.critic.text import TextView
 from rubric_anchors.critic.wordlists import list_names, word_list
 
@@ -76,3 +79,24 @@ def test_concrete_and_abstract_words_are_apart_and_many() -> None:
     concrete, abstract = set(word_list("concrete_words")), set(word_list("abstract_words"))
     assert len(concrete) >= 600
     assert not concrete & abstract
+
+
+@pytest.mark.parametrize("entry", ["", " ", "\u200b", "\ufeff \u2060", "^\u200b$"])
+def test_an_entry_that_nobody_can_see_is_refused_and_not_found_for_ever(entry: str) -> None:
+    with pytest.raises(ValueError, match="an empty word or phrase matches everything"):
+        PhraseSet(["a", entry])
+
+
+def test_a_sign_may_stand_at_an_end() -> None:
+    assert len(only_at("^", ["$"]).find(TextView("$ 5 and $ 6"))) == 1
+    assert only_at("^", ["$"]).find(TextView("5 $")) == []
+    assert len(only_at("$", ["%"]).find(TextView("5 % of 6 %"))) == 1
+    assert len(PhraseSet(["$"]).find(TextView("$ 5 and $ 6"))) == 2
+
+
+@pytest.mark.parametrize("check", ["starts_with", "ends_with", "paragraph_starts", "at_position", "every"])
+@pytest.mark.parametrize("phrase", ["^", "\u200b", " "])
+def test_an_end_of_nothing_is_refused_when_the_rubric_is_read(check: str, phrase: str) -> None:
+    options = {"where": "starts"} if check in ("at_position", "every") else {}
+    with pytest.raises(RubricError, match="an empty word or phrase"):
+        make_check(check, {"phrases": ["a", phrase], **options})

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from rubric_anchors.critic.text import TextView
 
@@ -39,6 +39,15 @@ _Entry = tuple[list[int], dict[str, list[int]]]
 """Phrases that need a look at once, and those that only a certain second atom makes worth one."""
 MEMORY: Final = 50_000
 """Atoms of which a set remembers what it has under them."""
+
+
+def only_at(end: Literal["^", "$"], phrases: Sequence[str]) -> "PhraseSet":
+    """`phrases`, each only at the start (`^`) or the end (`$`) of a text. Raises ValueError as `PhraseSet`, and for a
+    phrase that is nothing but such a mark."""
+    bare = [phrase.strip().removeprefix("^") if end == "^" else phrase.strip().removesuffix("$") for phrase in phrases]
+    if any(one in ("", "^") for one in bare):
+        raise ValueError("an empty word or phrase, or `^` or `$` alone, marks an end of nothing: remove it")
+    return PhraseSet([f"^{one}" if end == "^" else f"{one}$" for one in bare])
 
 
 class Hit(NamedTuple):
@@ -65,7 +74,7 @@ class _Phrase:
     def read(cls, text: str) -> "_Phrase":
         body = text.strip()
         at_start = body.startswith("^") and len(body) > 1
-        at_end = body.endswith("$") and len(body) > 1
+        at_end = body.endswith("$") and len(body) > 1 + at_start
         body = body[at_start : len(body) - at_end].strip()
         view = TextView(_ANY_MARK.sub(ANY, body) if body != "*" else body)
         folded, starts, ends = view.atoms
@@ -85,9 +94,10 @@ class PhraseSet:
 
     def __init__(self, entries: Sequence[str]) -> None:
         self.entries = tuple(entries)
-        if any(not entry.strip() for entry in entries):
-            raise ValueError("an empty word or phrase matches everything: remove it")
         self._phrases = [_Phrase.read(entry) for entry in entries]
+        # An entry of invisible characters is empty too, and would be found at every place, again and again.
+        if any(not phrase.atoms and not phrase.lead.strip() for phrase in self._phrases):
+            raise ValueError("an empty word or phrase matches everything: remove it")
         self._asked: dict[str, Sequence[_Entry]] = {}
 
     @cached_property

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
@@ -12,7 +12,7 @@ from rubric_anchors.critic.base import Check, Finding
 from rubric_anchors.critic.checks.options import Amount, Listed, Place, Ranged, falling, finding, number
 from rubric_anchors.critic.checks.registry import check
 from rubric_anchors.critic.fold import fold
-from rubric_anchors.critic.phrases import PhraseSet
+from rubric_anchors.critic.phrases import PhraseSet, only_at
 from rubric_anchors.critic.text import Span, TextView
 
 Phrases = Annotated[tuple[str, ...], Field(min_length=1)]
@@ -77,6 +77,8 @@ class Occurrences(Listed, Ranged):
 class _AtAnEnd(Check):
     """A check on how an answer begins or ends."""
 
+    end: ClassVar[Literal["^", "$"]]
+
     phrases: Phrases
     """Any of these will do."""
     partial: bool = False
@@ -85,8 +87,12 @@ class _AtAnEnd(Check):
     @field_validator("phrases")
     @classmethod
     def _readable(cls, phrases: tuple[str, ...]) -> tuple[str, ...]:
-        PhraseSet(phrases)
+        only_at(cls.end, phrases)
         return phrases
+
+    @cached_property
+    def entries(self) -> PhraseSet:
+        return only_at(self.end, self.phrases)
 
     @cached_property
     def views(self) -> tuple[TextView, ...]:
@@ -97,9 +103,7 @@ class _AtAnEnd(Check):
 class StartsWith(_AtAnEnd):
     """1 where the answer begins with one of the phrases, opening marks such as quotation marks or `#` aside."""
 
-    @cached_property
-    def entries(self) -> PhraseSet:
-        return PhraseSet([f"^{phrase.removeprefix('^')}" for phrase in self.phrases])
+    end = "^"
 
     def decide(self, answer: Answer) -> Finding:
         places = _places(self.entries, answer.view, True)
@@ -116,9 +120,7 @@ class StartsWith(_AtAnEnd):
 class EndsWith(_AtAnEnd):
     """1 where the answer ends with one of the phrases, closing marks aside."""
 
-    @cached_property
-    def entries(self) -> PhraseSet:
-        return PhraseSet([f"{phrase.removesuffix('$')}$" for phrase in self.phrases])
+    end = "$"
 
     def decide(self, answer: Answer) -> Finding:
         places = _places(self.entries, answer.view, True)
@@ -148,9 +150,15 @@ class ParagraphStarts(Check):
     paragraph: Annotated[int, Field(ge=1)] = 1
     """Which paragraph, from 1."""
 
+    @field_validator("phrases")
+    @classmethod
+    def _readable(cls, phrases: tuple[str, ...]) -> tuple[str, ...]:
+        only_at("^", phrases)
+        return phrases
+
     @cached_property
     def entries(self) -> PhraseSet:
-        return PhraseSet([f"^{phrase.removeprefix('^')}" for phrase in self.phrases])
+        return only_at("^", self.phrases)
 
     def decide(self, answer: Answer) -> Finding:
         paragraphs = answer.view.paragraphs

@@ -1,10 +1,10 @@
 """Checks on where words stand, in which order, and on patterns."""
 
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import regex
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Check, Finding
@@ -12,7 +12,7 @@ from rubric_anchors.critic.checks.lexical import Phrases
 from rubric_anchors.critic.checks.options import Amount, Found, Listed, Place, falling, finding
 from rubric_anchors.critic.checks.registry import check
 from rubric_anchors.critic.patterns import SECONDS, compiled, matches
-from rubric_anchors.critic.phrases import Hit, PhraseSet
+from rubric_anchors.critic.phrases import Hit, PhraseSet, only_at
 from rubric_anchors.critic.text import Span, TextView
 
 Piece = Literal["word", "sentence", "line", "paragraph"]
@@ -38,19 +38,16 @@ class _Phrased(Check):
     where: Where = "contains"
     """Whether the piece has to contain the phrase, or to start or end with it."""
 
-    @field_validator("phrases")
-    @classmethod
-    def _readable(cls, phrases: tuple[str, ...]) -> tuple[str, ...]:
-        PhraseSet(phrases)
-        return phrases
+    @model_validator(mode="after")
+    def _readable(self) -> Self:
+        _ = self.entries
+        return self
 
     @cached_property
     def entries(self) -> PhraseSet:
-        if self.where == "starts":
-            return PhraseSet([f"^{phrase.removeprefix('^')}" for phrase in self.phrases])
-        if self.where == "ends":
-            return PhraseSet([f"{phrase.removesuffix('$')}$" for phrase in self.phrases])
-        return PhraseSet(self.phrases)
+        if self.where == "contains":
+            return PhraseSet(self.phrases)
+        return only_at("^" if self.where == "starts" else "$", self.phrases)
 
     def holds(self, view: TextView, span: Span) -> bool:
         return bool(self.entries.find(TextView(view.slice(span))))
