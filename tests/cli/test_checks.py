@@ -147,3 +147,11 @@ def test_an_argument_is_utf_8_whatever_the_locale(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setenv(name, value)
     ran = anchors_process("checks", "try", "character_count", "né", "--with", "min=2", "--with", "max=2")
     assert ran.out.startswith("character_count: 1\n"), ran
+
+
+def test_an_option_given_twice_is_not_chosen_from() -> None:
+    said = anchors("checks", "try", "word_count", "a", "--with", "min=1", "--with", "min=2")
+    assert (said.code, said.err) == (
+        2,
+        "anchors: --with min is given twice; give it once, a list as 'min=[one, two]'\n",
+    )

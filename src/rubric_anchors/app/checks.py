@@ -50,15 +50,22 @@ def try_check(
     the check cannot do without a prompt or reference that is not given.
     """
     tools = tools or default_tools()
-    check = ready_check(
-        name, dict(key_value(option, "--with") for option in options), replace(tools, allow_code=allow_code)
-    )
+    check = ready_check(name, key_values(options, "--with"), replace(tools, allow_code=allow_code))
     asked = (Message("user", prompt),) if prompt else ()
     return check.decide_all([Answer(asked, text, reference)], tools)[0]
 
 
-def key_value(written: str, flag: str) -> tuple[str, JsonValue]:
-    """`KEY=VALUE` given after `flag`, the value read as YAML. Raises InputError."""
+def key_values(written: Sequence[str], flag: str) -> dict[str, JsonValue]:
+    """`KEY=VALUE` each, given after `flag`. Raises InputError, for a key that stands twice too."""
+    given: dict[str, JsonValue] = {}
+    for key, value in (_key_value(one, flag) for one in written):
+        if key in given:
+            raise InputError(f"{flag} {key} is given twice; give it once, a list as '{key}=[one, two]'")
+        given[key] = value
+    return given
+
+
+def _key_value(written: str, flag: str) -> tuple[str, JsonValue]:
     parts = _OPTION.fullmatch(written)
     if parts is None:
         raise InputError(f"{flag} takes KEY=VALUE, e.g. max=120 or 'words=[one, two]'; seen {written[:60]!r}")

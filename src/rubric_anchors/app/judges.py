@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue, ValidationError
 
-from rubric_anchors.app.checks import key_value
+from rubric_anchors.app.checks import key_values
 from rubric_anchors.core.errors import InputError
 from rubric_anchors.core.words import near
 from rubric_anchors.models.endpoint_config import parse_endpoint
@@ -15,8 +15,7 @@ def judge_of(named: str, options: Sequence[str] = (), max_cost: float | None = N
     """`URL#MODEL` and `KEY=VALUE` for further fields of `JudgeConfig`. Raises InputError."""
     url, model = parse_endpoint(named)
     fields: dict[str, JsonValue] = {"url": url, "model": model}
-    for option in options:
-        key, value = key_value(option, "--judge-with")
+    for key, value in key_values(options, "--judge-with").items():
         if key not in JudgeConfig.model_fields or key in ("url", "model", "max_cost"):
             there = [name for name in JudgeConfig.model_fields if name not in ("url", "model", "max_cost")]
             raise InputError(f"--judge-with knows no {key!r}{near(key, there)}; there are: {', '.join(there)}")
