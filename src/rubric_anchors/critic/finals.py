@@ -15,6 +15,8 @@ _SAYS = re.compile(
 _NUMBER = re.compile(
     r"(?<![\w.,])[-−+]?(?:\\?[$€£¥])?\d++(?:,\d{3}(?!\d))*+(?:\.\d++)?+(?:/\d++(?![\w/]))?+(?:\s?\\?%)?"
 )
+# 12입니다: what a Korean sentence writes onto the answer that it ends with.
+_IS = re.compile(r"(?<=\S)(?:입니다|이에요|예요|이다)[.!]?\s*\Z")
 LONGEST: Final = 400
 """Characters of a line that `hashes` looks at; `says` looks at as many."""
 
@@ -85,7 +87,9 @@ def _says(text: str) -> Found | None:
         return None
     start, end = last.span(1)
     sentence = re.compile(r"[.!?。](?:\s|$)").search(text, start, end)
-    return _cut(text, start, sentence.start() if sentence else end, "says")
+    end = sentence.start() if sentence else end
+    ending = _IS.search(text[start:end])
+    return _cut(text, start, start + ending.start() if ending else end, "says")
 
 
 def _last(text: str) -> Found | None:

@@ -6,8 +6,9 @@ from typing import Final
 
 from rubric_anchors.critic.layout import Line
 
-# Closing marks may stand between the end of a sentence and the space after it.
-CLOSERS: Final = "\"'”’»)\\]}*_」』）】"
+# German closes with “, ‘ and «. Closing marks may stand between the end of a sentence and the space after it.
+CLOSERS: Final = "\"'”’»“‘«)\\]}*_」』）】"
+QUOTE_CLOSERS: Final = "\"”’'»“‘«"
 WIDE_ENDS: Final = "。！？｡।॥؟۔።։။"
 NARROW_ENDS: Final = ".!?…‽"
 _END = re.compile(
@@ -90,7 +91,7 @@ def _goes_on(text: str, mark: int, after: int, end: int) -> bool:
     """Whether the sentence goes on after the mark at `mark`: abbreviations, initials, speech inside a sentence."""
     following = text[after : min(after + 16, end)].lstrip()[:1]
     marks = text[mark:after]
-    if following.islower() and (marks.startswith(("…", "...")) or (len(marks) > 1 and marks[-1] in "\"”'’»")):
+    if following.islower() and (marks.startswith(("…", "...")) or (len(marks) > 1 and marks[-1] in QUOTE_CLOSERS)):
         return True
     if marks != ".":
         return False

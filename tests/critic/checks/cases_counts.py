@@ -42,6 +42,8 @@ COUNTS: Table = {
         ({"min": 2, "max": 2}, "El Sr. López llegó. La Sra. Gil no.", 1.0),
         ({"min": 2, "max": 2}, "See No. 5 there. She said no.", 1.0),
         ({"min": 2, "max": 2}, "She said no. 5 of us left.", 1.0),
+        ({"min": 2, "max": 2}, "„Er kam.“ Dann ging er.", 1.0),
+        ({"min": 2, "max": 2}, "»Kommst du?« fragte sie. Er ging.", 1.0),
     ],
     "paragraph_count": [
         ({"min": 2, "max": 2}, "One.\n\nTwo.", 1.0),

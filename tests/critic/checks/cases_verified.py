@@ -36,6 +36,8 @@ VERIFIED: Table = {
         ({"answer": "So 3 + 4 = 7.\n#### 7"}, "7", 1.0),
         ({"answer": "-3"}, "It falls to -3", 1.0),
         ({"answer": "3"}, "", 0.0),
+        ({"answer": "12"}, "정답은 12입니다.", 1.0),
+        ({"answer": "12"}, "답은 13이다. 아니, 정답은 12이에요.", 1.0),
     ],
     "choice_answer": [
         ({"answer": "B"}, "The answer is B.", 1.0),
@@ -82,6 +84,7 @@ VERIFIED: Table = {
         ({"answer": "C++"}, "C", 0.0),
         ({"answer": "C++"}, "**c++**.", 1.0),
         ({"answer": "A+"}, "A", 0.0),
+        ({"answer": "서울", "final": "says"}, "정답은 서울입니다.", 1.0),
     ],
     "code_tests": [
         (SQUARE, "Here:\n```python\ndef square(n):\n    return n * n\n```\nDone.", 1.0),

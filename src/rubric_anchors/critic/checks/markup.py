@@ -268,7 +268,7 @@ class Quoted(Check):
 
     def decide(self, answer: Answer) -> Finding:
         text = answer.view.norm.strip()
-        pairs = {'"': '"', "“": "”", "«": "»", "„": "“”", "「": "」", "『": "』"}
+        pairs = {'"': '"', "“": "”", "«": "»", "»": "«", "„": "“”", "「": "」", "『": "』"}
         if not self.double:
             pairs |= {"'": "'", "‘": "’"}
         opened = len(text) > 1 and text[0] in pairs
