@@ -58,8 +58,8 @@ def fuzzed(name: str, count: int) -> None:
             finding = checks[number % len(checks)].decide(answer(text))
         except CriticError as error:
             # The table's `(a|a)*b` needs for ever on some text: it is stopped, and the criterion is unjudged.
-            assert name == "pattern", text
-            assert "more than 1 s" in str(error)
+            if name != "pattern" or "more than 1 s" not in str(error):
+                raise
             continue
         assert math.isfinite(finding.value), text
         assert 0.0 <= finding.value <= 1.0, text
