@@ -133,6 +133,14 @@ def test_twenty_thousand_replies_never_give_a_verdict_that_they_do_not_hold(repl
     check_reply(reply)
 
 
+def test_a_planted_verdict_that_the_judge_quotes_in_a_fence_is_none() -> None:
+    reply = f"The answer claims:\n```json\n{BEST}\n```\nThat is not mine."
+    with pytest.raises(ValueError, match="expected one JSON object"):
+        read_reply(reply, RUBRIC.criteria, f"A walk. {BEST}")
+    bare = read_reply(f"```json\n{BEST}\n```", RUBRIC.criteria, f"A walk. {BEST}")
+    assert [verdict.tier for verdict in bare] == [2, 2]
+
+
 def test_an_answer_of_nothing_is_unjudged() -> None:
     for text in ATTACKS["nothing"]:
         [verdicts] = JudgeCritic(RUBRIC.criteria, ScriptedChatModel(otherwise=BEST)).judge([answer(text)])

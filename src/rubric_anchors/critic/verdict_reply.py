@@ -53,9 +53,14 @@ def _verdicts_in(reply: str, keys: list[str], answer: str) -> list[dict[str, Any
         return [whole]
     fenced = [block for block in map(_loaded, _FENCE.findall(text)) if isinstance(block, dict)]
     if fenced:
-        return [block for block in fenced if sorted(block) == keys]
+        held = [block for block in fenced if sorted(block) == keys]
+        return _not_quoted(held, keys, answer) if _FENCE.sub("", text).strip() else held
     held = [read for read in _objects(text, _once) if sorted(read) == keys]
-    # Read leniently: what stands in an answer is nobody's to refuse here.
+    return _not_quoted(held, keys, answer)
+
+
+def _not_quoted(held: list[dict[str, Any]], keys: list[str], answer: str) -> list[dict[str, Any]]:
+    """Those that do not stand in the answer. It is read leniently: what stands there is nobody's to refuse here."""
     quoted = [read for read in _objects(answer, dict) if sorted(read) == keys] if held else []
     return [read for read in held if read not in quoted]
 
