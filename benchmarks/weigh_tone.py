@@ -64,7 +64,7 @@ def corpus(data: Path) -> list[Read]:
     def add(text: str, machine: bool, domain: str, key: str) -> None:
         view = Answer((), clean(text)).view
         marks = marks_of(view, TONE_LISTS)
-        hits = Counter("emoji" if mark.kind == "emoji" else mark.wording for mark in marks if mark.kind != "dash")
+        hits = Counter(mark.wording for mark in marks if mark.kind != "dash")
         dashes = sum(mark.kind == "dash" for mark in marks)
         found.append(Read(hits, dashes, len(view.words), machine, domain, half(key)))
 

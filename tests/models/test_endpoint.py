@@ -203,7 +203,8 @@ def test_a_dead_endpoint_stops_the_work_in_one_line() -> None:
     with Simulator(faults={"500": 1.0}) as server:
         with pytest.raises(SetupError, match=f"the last {DEAD_AFTER} requests failed on every try .server_error"):
             asked(server, [said(str(at)) for at in range(500)], attempts=2, concurrency=4)
-        assert len(server.bodies) <= 2 * (DEAD_AFTER + 4)
+        # Each of the four that work may be on a request, and on the next before the end reaches it.
+        assert len(server.bodies) <= 2 * (DEAD_AFTER + 2 * 4)
         gone = server.url
     config = EndpointConfig(url=gone, model="m", attempts=2, concurrency=1)
     with (

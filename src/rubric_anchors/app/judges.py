@@ -15,9 +15,9 @@ def judge_of(named: str, options: Sequence[str] = (), max_cost: float | None = N
     """`URL#MODEL` and `KEY=VALUE` for further fields of `JudgeConfig`. Raises InputError."""
     url, model = parse_endpoint(named)
     fields: dict[str, JsonValue] = {"url": url, "model": model}
+    there = [name for name in JudgeConfig.model_fields if name not in ("url", "model", "max_cost")]
     for key, value in key_values(options, "--judge-with").items():
-        if key not in JudgeConfig.model_fields or key in ("url", "model", "max_cost"):
-            there = [name for name in JudgeConfig.model_fields if name not in ("url", "model", "max_cost")]
+        if key not in there:
             raise InputError(f"--judge-with knows no {key!r}{near(key, there)}; there are: {', '.join(there)}")
         fields[key] = value
     if max_cost is not None:

@@ -119,7 +119,7 @@ def _score(prepared: Prepared, stage: StageConfig, dtype: torch.dtype) -> Score:
 
     def score(rows: Sequence[PromptRow], texts: Sequence[str]) -> object:
         answers = [answer_to(row, text, judge_reasoning=False) for row, text in zip(rows, texts, strict=True)]
-        return scorer.score(answers, [tuple(dict.fromkeys((*stage.rubrics, *row.rubrics))) for row in rows])
+        return scorer.score(answers, [row.judged_by(stage.rubrics) for row in rows])
 
     return score
 

@@ -154,7 +154,7 @@ def _answers(
         lambda: LocalPolicy.load(folder, dtype_of(manifest)),
         weights_fingerprint(folder),
         rows,
-        [tuple(dict.fromkeys((*kind.rubrics, *row.rubrics))) for row in rows],
+        [row.judged_by(kind.rubrics) for row in rows],
         prepared.scorer(dtype_of(manifest)),
         answers=config.answers,
         max_tokens=config.max_tokens,

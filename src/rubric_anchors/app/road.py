@@ -124,7 +124,7 @@ def select_for(road: Road, index: int) -> Selection | None:
         policy = LocalPolicy.load(start, dtype)
         seed = derive_seed(road.manifest.seed, part)
         rows, dropped = prefilter(_rows(road, stage), config, lambda row: len(policy.encode(row.messages)), seed)
-        applied = [tuple(dict.fromkeys((*stage.rubrics, *row.rubrics))) for row in rows]
+        applied = [row.judged_by(stage.rubrics) for row in rows]
         rollouts = judged_answers(
             road.run,
             part,

@@ -199,7 +199,7 @@ def _asked(answers: Answers, book: Mapping[str, Rubric], scorer: Scorer) -> tupl
     asked: list[Asked] = []
     rejected = list(answers.rejected)
     for row in answers.rows:
-        applied = tuple(dict.fromkeys((*book, *row.prompt.rubrics)))
+        applied = row.prompt.judged_by(book)
         causes = [broken[name] for name in applied if name in broken and name in row.prompt.rubrics]
         if not applied:
             causes = ["no rubric judges the row: give one with --rubric, or a column `rubric`"]

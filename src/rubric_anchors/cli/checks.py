@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from rubric_anchors.cli.show import console, errors
+from rubric_anchors.cli.show import console, errors, printable
 from rubric_anchors.core.disk import read_bytes
 from rubric_anchors.core.errors import InputError
 from rubric_anchors.core.words import human_size
@@ -72,7 +72,7 @@ def try_(
     console.print(f"{name}: {finding.value:.4g}", markup=False)
     for item in finding.evidence:
         place = "" if item.start is None or item.end is None else f"  [{item.start}:{item.end}]"
-        console.print(f"  {_shown(item.note)}{place}", markup=False)
+        console.print(f"  {printable(item.note)}{place}", markup=False)
     if any(item.start is not None for item in finding.evidence):
         console.print(marked(answer, finding.evidence))
 
@@ -84,10 +84,6 @@ def marked(text: str, evidence: tuple[Evidence, ...]) -> Text:
         if item.start is not None and item.end is not None:
             shown.stylize("reverse", item.start, item.end)
     return shown
-
-
-def _shown(note: str) -> str:
-    return "".join(character if character.isprintable() else "?" for character in note)
 
 
 def read_text(text: str) -> str:

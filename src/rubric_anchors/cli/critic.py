@@ -10,7 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from rubric_anchors.cli.checks import read_text
-from rubric_anchors.cli.show import console, errors
+from rubric_anchors.cli.show import console, errors, printable
 
 if TYPE_CHECKING:
     from rubric_anchors.critic.leftout import LeftOut
@@ -74,8 +74,7 @@ def explain(
         console.print(f"  {moved:+.2f}  {name}", markup=False)
     if liking.nearest:
         side = "liked" if liking.nearest.liked else "disliked"
-        shown = "".join(one if one.isprintable() else "?" for one in liking.nearest.excerpt)
-        console.print(f"  most like a {side} text: {shown}", markup=False)
+        console.print(f"  most like a {side} text: {printable(liking.nearest.excerpt)}", markup=False)
 
 
 @critic.command()
@@ -108,8 +107,7 @@ def _print_left_out(one: "LeftOut") -> None:
     console.print(table)
     for anchor in one.anchors:
         if anchor.nearest != anchor.tier:
-            # Escaped, not trusted: an anchor is anybody's text.
-            words = "".join(letter if letter.isprintable() else " " for letter in anchor.text[:WIDTH])
+            words = printable(anchor.text[:WIDTH], " ")
             console.print(f"  tier {anchor.tier} taken for {anchor.nearest}: {words}", markup=False)
     if not one.apart:
         console.print(

@@ -17,7 +17,7 @@ import typer
 from rubric_anchors.cli.checks import checks
 from rubric_anchors.cli.critic import critic
 from rubric_anchors.cli.failures import INTERRUPTED, INTERRUPTED_LINE, debugging, explain, stop_signals
-from rubric_anchors.cli.show import Bars, Lines, closing_table, console, errors, score_table, selection_table
+from rubric_anchors.cli.show import Bars, Lines, closing_table, console, errors, printable, score_table, selection_table
 from rubric_anchors.core.errors import Refused
 
 if TYPE_CHECKING:
@@ -277,9 +277,8 @@ def _tell(line: str) -> None:
     line = " ".join(line.split())
     if len(line) > LONGEST_LINE:
         line = f"{line[: LONGEST_LINE // 2]} [...] {line[-LONGEST_LINE // 2 :]}"
-    shown = "".join(character if character.isprintable() else "?" for character in line)
     try:
-        errors.print(f"anchors: {shown}", markup=False, highlight=False, soft_wrap=True)
+        errors.print(f"anchors: {printable(line)}", markup=False, highlight=False, soft_wrap=True)
     except OSError:
         _close_output(sys.stderr)  # nobody can be told; the exit code still can
 

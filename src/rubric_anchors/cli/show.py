@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from rubric_anchors.models.chat import Usage
 
 
+def printable(text: str, instead: str = "?") -> str:
+    """`text` with what could draw on the terminal, line ends too, replaced: it comes from strangers."""
+    return "".join(character if character.isprintable() else instead for character in text)
+
+
 def open_streams() -> None:
     """Gives a process that was started with a stream closed (`>&-`) one that leads nowhere. Else the next file that is
     opened would get the number of the closed stream, and whatever prints would write into it."""

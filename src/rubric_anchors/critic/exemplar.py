@@ -13,15 +13,13 @@ from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
 
-from rubric_anchors.core.errors import RubricError
 from rubric_anchors.core.frozen import Frozen
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Tools
 from rubric_anchors.critic.echo import shared_share
 from rubric_anchors.critic.kernel import Fitted, Placed, fit
-from rubric_anchors.critic.kinds import critic_registry
+from rubric_anchors.critic.kinds import critic_registry, read_options
 from rubric_anchors.critic.style import NAMES, style_rows
 from rubric_anchors.critic.text import view_of
 from rubric_anchors.rubric.model import Criterion
@@ -47,15 +45,8 @@ class AnchorSpace:
 
     def __init__(self, criterion: Criterion, tools: Tools) -> None:
         self.criterion = criterion
-        try:
-            self.options = ExemplarOptions.model_validate(criterion.critic.options)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            place = ".".join(str(part) for part in first["loc"])
-            raise RubricError(
-                f"criterion {criterion.key!r}: exemplar option {place!r}: {first['msg']}; "
-                "it takes space (both, style) and copies (worst, flag)"
-            ) from error
+        takes = "it takes space (both, style) and copies (worst, flag)"
+        self.options = read_options(criterion, ExemplarOptions, takes)
         self._tools = tools
         self.anchors = tuple((at, text) for at, tier in enumerate(criterion.tiers) for text in tier.anchors)
         values = [tier.value for tier in criterion.tiers]

@@ -7,9 +7,8 @@ from typing import Final, Literal
 
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.echo import shared_share
-from rubric_anchors.critic.phrases import PhraseSet
+from rubric_anchors.critic.phrases import listed
 from rubric_anchors.critic.text import view_of
-from rubric_anchors.critic.wordlists import word_list
 from rubric_anchors.rubric.model import Criterion
 from rubric_anchors.rubric.outcome import Evidence
 
@@ -44,7 +43,7 @@ def flags(answer: Answer, criteria: Sequence[Criterion]) -> dict[Flag, Evidence]
     """What is suspicious about the answer as something a judge reads, each with the first place where it stands."""
     text, view = answer.text, answer.view
     found: dict[Flag, Evidence] = {}
-    hits = [(hit.start, hit.end) for hit in _graders().passages(view)]
+    hits = [(hit.start, hit.end) for hit in listed("grader_talk").passages(view)]
     hits += [place.span() for place in _TO_GRADERS.finditer(view.norm)]
     if hits:
         found["grader_addressed"] = view.evidence("speaks to whoever grades", *min(hits))
@@ -70,8 +69,3 @@ def _asked_words(criteria: tuple[Criterion, ...]) -> tuple[str, ...]:
 def _verdicts_on(criteria: tuple[Criterion, ...]) -> "re.Pattern[str]":
     keys = "|".join(re.escape(criterion.key) for criterion in criteria)
     return re.compile(rf'"(?:{keys}){_JSON_VERDICT}')
-
-
-@lru_cache(maxsize=1)
-def _graders() -> PhraseSet:
-    return PhraseSet(word_list("grader_talk"))

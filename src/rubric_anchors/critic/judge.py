@@ -21,16 +21,16 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from rubric_anchors.core.errors import RubricError, SetupError
+from rubric_anchors.core.errors import SetupError
 from rubric_anchors.core.frozen import Frozen
 from rubric_anchors.core.ids import derive_seed
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Tools
 from rubric_anchors.critic.hostile import flags
 from rubric_anchors.critic.judge_prompt import judge_request, repair_request
-from rubric_anchors.critic.kinds import critic_registry
+from rubric_anchors.critic.kinds import critic_registry, read_options
 from rubric_anchors.critic.verdict_reply import read_reply, supported
 from rubric_anchors.models.chat import ChatModel, Follow, NoReply, Request, Said
 from rubric_anchors.rubric.model import Criterion
@@ -254,9 +254,10 @@ class JudgeCritics:
 def make_judge_critic(criteria: Sequence[Criterion], tools: Tools) -> JudgeCritic | JudgeCritics:
     """The critic for all judge criteria of a rubric. No judge, no pretending: raises SetupError where none is
     configured, and RubricError for an option that it does not know."""
+    takes = f"there are: {', '.join(JudgeOptions.model_fields)}"
     options: dict[JudgeOptions, list[Criterion]] = {}
     for criterion in criteria:
-        options.setdefault(_options(criterion), []).append(criterion)
+        options.setdefault(read_options(criterion, JudgeOptions, takes), []).append(criterion)
     if tools.judge is None:
         keys = ", ".join(criterion.key for criterion in criteria)
         raise SetupError(
@@ -267,15 +268,3 @@ def make_judge_critic(criteria: Sequence[Criterion], tools: Tools) -> JudgeCriti
     model = tools.judge()
     parts = [JudgeCritic(part, model, chosen) for chosen, part in options.items()]
     return parts[0] if len(parts) == 1 else JudgeCritics(parts)
-
-
-def _options(criterion: Criterion) -> JudgeOptions:
-    try:
-        return JudgeOptions.model_validate(criterion.critic.options)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise RubricError(
-            f"criterion {criterion.key!r}: judge option {place!r}: {first['msg']}; there are: "
-            f"{', '.join(JudgeOptions.model_fields)}"
-        ) from error

@@ -9,7 +9,7 @@ import string
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Final, Literal
+from typing import Final
 
 from pydantic import JsonValue
 
@@ -23,7 +23,6 @@ REPAIR: Final = (
     "That could not be read as a verdict: {fault}. Reply again with the JSON object alone, with exactly the keys that"
     " were asked for, a tier of each criterion's range, and the evidence as text."
 )
-Long = Literal["head_tail", "refuse"]
 
 
 def judge_request(criteria: Sequence[Criterion], answer: Answer, longest: int, seed: int | None = None) -> Request:

@@ -119,7 +119,7 @@ class Fitted:
         to say."""
         return None if self.left_out is None else order_agreement(self.left_out, self.values)
 
-    @property
+    @cached_property
     def apart(self) -> bool | None:
         """Whether the tiers are told apart better than by chance; None: too few anchors to say."""
         return None if self.left_out is None else beyond_chance(self.left_out, self.values)
@@ -131,6 +131,17 @@ class Fitted:
 
     def confidence(self, raw: float, level: int, without: int | None = None) -> float:
         """How likely an answer with f = `raw` belongs to `level`; `without`: an anchor to be left out of account."""
+        means, spread, count = self._of_all if without is None else self._discriminant(without)
+        exponent = -((raw - means) ** 2) / (2 * spread**2)
+        likely = np.exp(exponent - exponent.max())
+        return float((count * likely[level] / likely.sum() + 1.0 / len(means)) / (count + 1))
+
+    @cached_property
+    def _of_all(self) -> tuple[Matrix, float, int]:
+        return self._discriminant(None)
+
+    def _discriminant(self, without: int | None) -> tuple[Matrix, float, int]:
+        """The levels' mean left-out values, their common spread, and how many anchors these are of."""
         if self.left_out is None:
             raise ValueError("too few anchors to say")
         kept = np.arange(len(self.values)) != (-1 if without is None else without)
@@ -138,9 +149,7 @@ class Fitted:
         groups = [f[values == value] for value in self.levels]
         within = sum(((group - group.mean()) ** 2).sum() for group in groups)
         spread = max(float(np.sqrt(within / (len(f) - len(groups)))), LEAST_SPREAD)
-        exponent = np.array([-((raw - group.mean()) ** 2) / (2 * spread**2) for group in groups])
-        likely = np.exp(exponent - exponent.max())
-        return float((len(f) * likely[level] / likely.sum() + 1.0 / len(groups)) / (len(f) + 1))
+        return np.array([group.mean() for group in groups]), spread, len(f)
 
     def place(self, style: Matrix, meaning: Matrix, worst: float) -> list[Placed]:
         """Each answer's place; `style` [N, WIDTH] unscaled, `meaning` [N, dimension]."""

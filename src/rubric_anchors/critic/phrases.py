@@ -16,10 +16,11 @@ The work is linear in the text: phrases are looked up by their first word.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final, Literal, NamedTuple
 
 from rubric_anchors.critic.text import TextView
+from rubric_anchors.critic.wordlists import word_list
 
 ANY: Final = "zqanywordqz"
 _ANY_MARK = re.compile(r"(?<!\S)\*(?!\S)")
@@ -87,6 +88,12 @@ class _Phrase:
         rest = [gap.removeprefix("*") for gap in between]
         gaps = tuple(None if gap.strip(" -\t\n") == "" and gap else _plain(gap) for gap in rest[:-1])
         return cls(tuple(folded), endings, gaps, _plain(view.norm[: starts[0]]), _plain(rest[-1]), at_start, at_end)
+
+
+@lru_cache(maxsize=32)
+def listed(*names: str) -> "PhraseSet":
+    """The entries of the shipped lists `names`, ready to be found; made once."""
+    return PhraseSet([entry for name in names for entry in word_list(name)])
 
 
 class PhraseSet:

@@ -9,6 +9,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, Final
 
 from rubric_anchors.critic.answer import THINK_CLOSE, THINK_OPEN
@@ -131,7 +132,6 @@ class _Folded:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._ready: tuple[str, list[int]] | None = None
 
     def evidence(self, quote: str) -> tuple[Evidence, ...]:
         """Where the parts of `quote` (cut at ellipses) stand; one note without a place where any of them does not."""
@@ -143,7 +143,7 @@ class _Folded:
         if not wanted:
             return ()
         places: list[Evidence] = []
-        text, origins = self._folded()
+        text, origins = self._folded
         at = 0
         for part in wanted:
             start = text.find(part, at)
@@ -154,19 +154,18 @@ class _Folded:
             places.append(Evidence(self._text[first:last], first, last))
         return tuple(places)
 
+    @cached_property
     def _folded(self) -> tuple[str, list[int]]:
         """The folded text and, for each of its characters, where it comes from."""
-        if self._ready is None:
-            folded: list[str] = []
-            origins: list[int] = []
-            for at, character in enumerate(self._text):
-                for piece in _fold_character(character):
-                    if piece == " " and folded and folded[-1] == " ":
-                        continue
-                    folded.append(piece)
-                    origins.append(at)
-            self._ready = "".join(folded), origins
-        return self._ready
+        folded: list[str] = []
+        origins: list[int] = []
+        for at, character in enumerate(self._text):
+            for piece in _fold_character(character):
+                if piece == " " and folded and folded[-1] == " ":
+                    continue
+                folded.append(piece)
+                origins.append(at)
+        return "".join(folded), origins
 
 
 def _fold_character(character: str) -> str:

@@ -2,6 +2,7 @@
 asked."""
 
 import atexit
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -44,12 +45,10 @@ class Judge:
     def model(self) -> ChatModel:
         """The client. Raises SetupError where the key or the cache cannot be had."""
         if self._endpoint is None:
-            endpoint_fields = self.config.model_dump(exclude={"max_cost", "cache"})
+            self.config.key()  # before anything is opened that would have to be closed again
             file = Path(self.config.cache) if self.config.cache else cache_folder() / REPLIES
-            config = EndpointConfig.model_validate(endpoint_fields)
-            config.key()
             self._store = ReplyStore(file)
-            self._endpoint = Endpoint(config, store=self._store, ledger=self.ledger)
+            self._endpoint = Endpoint(self.config, store=self._store, ledger=self.ledger)
             atexit.register(self.close)
         return self._endpoint
 
@@ -99,7 +98,7 @@ class Estimate:
     @property
     def cost(self) -> float:
         """With about TOKENS_A_VERDICT tokens out a criterion, none from a prefix cache and none tried again."""
-        out = sum(request.schema.count('"tier"') // 2 or 1 for request in self.requests) * TOKENS_A_VERDICT
+        out = sum(len(json.loads(request.schema)["properties"]) for request in self.requests) * TOKENS_A_VERDICT
         return self.config.cost(self.prompt_tokens, 0, out)
 
 

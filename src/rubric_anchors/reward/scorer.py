@@ -11,7 +11,6 @@ from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Critic, Tools
 from rubric_anchors.critic.build import build_critics
 from rubric_anchors.critic.judge import CRITIC as JUDGE
-from rubric_anchors.critic.judge import JudgeCritic, JudgeCritics
 from rubric_anchors.reward.combine import Part, combine
 from rubric_anchors.reward.marks import Marks
 from rubric_anchors.rubric.model import Rubric
@@ -33,14 +32,12 @@ class _Ready:
     def judge(self, answers: Sequence[Answer]) -> list[tuple[Scorecard, Outcome]]:
         verdicts: list[dict[str, Verdict]] = [{} for _ in answers]
         # Judges last: they are not asked about what a check's veto has already brought to nothing.
-        for critic in sorted(self.critics, key=_costs):
-            spares = isinstance(critic, JudgeCritic | JudgeCritics) and critic.spares
-            open_ = [at for at, found in enumerate(verdicts) if not (spares and self._vetoed(found))]
-            rows = iter(_judged(critic, [answers[at] for at in open_]) if open_ else ())
-            asked = set(open_)
+        for critic in sorted(self.critics, key=_spares):
+            asked = [at for at, found in enumerate(verdicts) if not (_spares(critic) and self._vetoed(found))]
+            rows = dict(zip(asked, _judged(critic, [answers[at] for at in asked]), strict=True)) if asked else {}
+            not_asked = (Unjudged(NOT_ASKED, JUDGE),) * len(critic.keys)
             for at, found in enumerate(verdicts):
-                row = next(rows) if at in asked else tuple(Unjudged(NOT_ASKED, JUDGE) for _ in critic.keys)
-                found.update(zip(critic.keys, row, strict=True))
+                found.update(zip(critic.keys, rows.get(at, not_asked), strict=True))
         cards = [
             Scorecard(self.rubric.content_id, self.rubric.keys, tuple(found[key] for key in self.rubric.keys))
             for found in verdicts
@@ -52,9 +49,9 @@ class _Ready:
         return vetoed_already(self.plan, known)
 
 
-def _costs(critic: Critic) -> bool:
-    """Whether asking the critic costs money."""
-    return isinstance(critic, JudgeCritic | JudgeCritics)
+def _spares(critic: Critic) -> bool:
+    """Whether the critic need not be asked about answers that are worth nothing anyhow: a judge, which costs money."""
+    return bool(getattr(critic, "spares", False))
 
 
 class Scorer:

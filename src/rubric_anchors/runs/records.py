@@ -3,6 +3,7 @@
 Which file holds which of them: `rubric_anchors.runs.folder`.
 """
 
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import Field, JsonValue
@@ -28,6 +29,10 @@ class PromptRow(Frozen):
     def text(self) -> str:
         """The last user turn."""
         return self.messages[-1][1]
+
+    def judged_by(self, own: Iterable[str]) -> tuple[str, ...]:
+        """The rubrics that judge an answer to it: `own`, then the row's, each once."""
+        return tuple(dict.fromkeys((*own, *self.rubrics)))
 
 
 class Rollout(Frozen):

@@ -89,7 +89,7 @@ class StageReward:
         answers = [
             answer_to(row, text, judge_reasoning=self.judge_reasoning) for row, text in zip(rows, texts, strict=True)
         ]
-        applied = [tuple(dict.fromkeys((*self.rubrics, *row.rubrics))) for row in rows]
+        applied = [row.judged_by(self.rubrics) for row in rows]
         marks = self.scorer.score(answers, applied)
         lengths = [len(ids) for ids in columns["completion_ids"]]
         rollouts = [

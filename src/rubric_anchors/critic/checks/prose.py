@@ -1,17 +1,16 @@
 """Checks on how prose is written: whose voice, which tense, how full of content, whether it comes to an end."""
 
 import re
-from functools import lru_cache
 from typing import Final, Literal
 
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Check, Finding
 from rubric_anchors.critic.checks.options import Place, PositiveShare, Share, falling, finding, number
 from rubric_anchors.critic.checks.registry import check
-from rubric_anchors.critic.phrases import PhraseSet
+from rubric_anchors.critic.phrases import listed
 from rubric_anchors.critic.sentences import NARROW_ENDS, WIDE_ENDS
 from rubric_anchors.critic.text import Span, TextView
-from rubric_anchors.critic.wordlists import grammar_words, word_list
+from rubric_anchors.critic.wordlists import grammar_words
 
 Person = Literal["first", "second", "third"]
 Number = Literal["singular", "plural", "any"]
@@ -29,10 +28,7 @@ _MOST_PRONOUNS: Final = 1 / 3
 _FEWEST_WORDS: Final = 3
 
 
-@lru_cache(maxsize=1)
-def _assistant_talk() -> PhraseSet:
-    names = ("assistant_boilerplate", "stock_openers", "stock_closers", "summing_up", "refusals")
-    return PhraseSet([entry for name in names for entry in word_list(name)])
+_ASSISTANT_TALK: Final = ("assistant_boilerplate", "stock_openers", "stock_closers", "summing_up", "refusals")
 
 
 @check("person")
@@ -55,7 +51,7 @@ class PersonCheck(Check):
         view = answer.view
         numbers = ("singular", "plural") if self.number == "any" else (self.number,)
         pronouns = frozenset[str]().union(*(_PRONOUNS[self.person, one] for one in numbers))
-        quoted, talk = view.quoted, [Span(hit.start, hit.end) for hit in _assistant_talk().passages(view)]
+        quoted, talk = view.quoted, [Span(hit.start, hit.end) for hit in listed(*_ASSISTANT_TALK).passages(view)]
         seen: set[tuple[str, ...]] = set()
         places: list[Place] = []
         for span in view.sentences:

@@ -14,7 +14,7 @@ from rubric_anchors.critic.base import Check, Finding
 from rubric_anchors.critic.checks.characters import emoji_in
 from rubric_anchors.critic.checks.options import Amount, Place, Positive, falling, finding, number
 from rubric_anchors.critic.checks.registry import check
-from rubric_anchors.critic.phrases import PhraseSet
+from rubric_anchors.critic.phrases import listed
 from rubric_anchors.critic.text import TextView
 from rubric_anchors.critic.wordlists import word_list
 
@@ -161,7 +161,7 @@ class ToneMark(NamedTuple):
 
 def marks_of(view: TextView, lists: tuple[str, ...]) -> list[ToneMark]:
     """All marks in a text; dashes all of them, people's share too."""
-    phrases = _phrases(lists)
+    phrases = listed(*lists)
     found = [ToneMark("phrase", phrases.entries[hit.phrase], hit.start, hit.end) for hit in phrases.passages(view)]
     for name, pattern in _NOT_BUTS.items():
         found += [ToneMark("not but", name, *place.span()) for place in pattern.finditer(view.norm)]
@@ -172,8 +172,7 @@ def marks_of(view: TextView, lists: tuple[str, ...]) -> list[ToneMark]:
 def _weight(mark: ToneMark) -> float:
     """How much a mark counts: 1 on average over those in machines' texts."""
     entries, lists = _weights()
-    wording = "emoji" if mark.kind == "emoji" else mark.wording
-    return entries.get(wording, lists.get(_home(wording), 1.0))
+    return entries.get(mark.wording, lists.get(_home(mark.wording), 1.0))
 
 
 @lru_cache(maxsize=1)
@@ -187,8 +186,3 @@ def _weights() -> tuple[dict[str, float], dict[str, float]]:
 @lru_cache(maxsize=4096)
 def _home(wording: str) -> str:
     return next((name for name in TONE_LISTS if wording in word_list(name)), "")
-
-
-@lru_cache(maxsize=32)
-def _phrases(lists: tuple[str, ...]) -> PhraseSet:
-    return PhraseSet([entry for name in lists for entry in word_list(name)])

@@ -1,7 +1,6 @@
 """Checks on how a reader is spoken to: orders, connecting words, register, familiar or polite address."""
 
 import re
-from functools import lru_cache
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
@@ -11,9 +10,9 @@ from rubric_anchors.critic.base import Check, Finding
 from rubric_anchors.critic.checks.characters import emoji_in
 from rubric_anchors.critic.checks.options import Found, Place, PositiveShare, Ranged, Share, falling, finding, number
 from rubric_anchors.critic.checks.registry import check
-from rubric_anchors.critic.phrases import PhraseSet
+from rubric_anchors.critic.phrases import listed
 from rubric_anchors.critic.text import Span, TextView
-from rubric_anchors.critic.wordlists import grammar_words, word_list
+from rubric_anchors.critic.wordlists import grammar_words
 
 _BEFORE_ORDERS: Final = frozenset(
     "please then now so just first next finally and but or also always once again instead therefore".split()
@@ -71,11 +70,6 @@ def _order_at(words: list[str]) -> int | None:
     return at if verb in grammar_words("order_nouns_en") and (negated or after in _OBJECTS) else None
 
 
-@lru_cache(maxsize=8)
-def _listed(name: str) -> PhraseSet:
-    return PhraseSet(word_list(name))
-
-
 @check("transitions")
 class Transitions(Ranged):
     """1 where the share of sentences that hold a connecting word (`however`, `for example`; list `transitions`) lies in
@@ -85,7 +79,7 @@ class Transitions(Ranged):
 
     def decide(self, answer: Answer) -> Finding:
         view = answer.view
-        entries = _listed("transitions")
+        entries = listed("transitions")
         places = [(f"connects: {entries.entries[hit.phrase]}", hit.start, hit.end) for hit in entries.passages(view)]
         joined = len(_sentences_of(places, view))
         share = joined / max(len(view.sentences), 1)
@@ -126,7 +120,7 @@ class Register(Check):
 
     def decide(self, answer: Answer) -> Finding:
         view = answer.view
-        entries = _listed("casual_words")
+        entries = listed("casual_words")
         places: list[Place] = [
             (entries.entries[hit.phrase].strip(), hit.start, hit.end) for hit in entries.passages(view)
         ]
