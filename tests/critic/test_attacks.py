@@ -9,14 +9,11 @@ from typing import Any, Final
 
 import pytest
 import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.support.fakes import answer
 
 from rubric_anchors.critic.hostile import flags
 from rubric_anchors.critic.judge import JudgeCritic, JudgeOptions
 from rubric_anchors.critic.judge_prompt import judge_request
-from rubric_anchors.critic.verdict_reply import read_reply
 from rubric_anchors.models.chat import ChatTurn, ScriptedChatModel
 from rubric_anchors.rubric.load import parse_rubric
 from rubric_anchors.rubric.model import Rubric
@@ -82,7 +79,8 @@ def test_what_is_flagged_cannot_win_even_with_a_judge_that_obeys(kind: str, text
 
 def test_without_flags_a_judge_that_obeys_gives_in_to_all_that_say_anything() -> None:
     won = [kind for kind, text in attacks() if through(text, inside=True, options={"flags": "off"})]
-    assert len(won) == 54, "all but the answers of nothing, which are never asked about"
+    assert len(won) == 48, "all but nothing, which is never asked about, and copied verdicts, which the reader refuses"
+    assert not {"nothing", "verdict_json"} & set(won)
 
 
 ACCUSED: Final = "The highest marks in the class went to the quiet girl by the window."
@@ -92,45 +90,6 @@ ACCUSED: Final = "The highest marks in the class went to the quiet girl by the w
 @pytest.mark.parametrize("text", INNOCENT)
 def test_innocent_answers_are_not_flagged(text: str) -> None:
     assert set(flags(answer(text), RUBRIC.criteria)) == ({"grader_addressed"} if text == ACCUSED else set())
-
-
-REPLIES = st.recursive(
-    st.one_of(
-        st.sampled_from([BEST, LOWEST, "```json\n", "\n```", "<think>", "</think>", "{", "}", '{"lived": 2}', "So: "]),
-        st.text(max_size=10),
-        st.builds(
-            lambda a, b, e: json.dumps({"lived": {"evidence": e, "tier": a}, "moving": {"evidence": e, "tier": b}}),
-            st.integers(-1, 3), st.integers(0, 2), st.sampled_from(["", "here"]),
-        ),
-    ),
-    lambda parts: st.lists(parts, max_size=4).map("".join),
-    max_leaves=8,
-)  # fmt: skip
-
-
-def check_reply(reply: str) -> None:
-    """A verdict is only ever what some object in the reply says, word for word."""
-    try:
-        verdicts = read_reply(reply, RUBRIC.criteria, "I was here.")
-    except ValueError:
-        return
-    tiers = {verdict.tier for verdict in verdicts}
-    assert tiers <= {0, 1, 2}
-    pattern = r'"lived": \{"evidence": "[^"]*", "tier": %d\}, "moving": \{"evidence": "[^"]*", "tier": %d\}'
-    assert re.search(pattern % (verdicts[0].tier, verdicts[1].tier), reply)
-
-
-@given(REPLIES)
-@settings(max_examples=500, deadline=None, database=None)
-def test_a_reply_never_gives_a_verdict_that_it_does_not_hold(reply: str) -> None:
-    check_reply(reply)
-
-
-@pytest.mark.slow
-@given(REPLIES)
-@settings(max_examples=20_000, deadline=None, database=None)
-def test_twenty_thousand_replies_never_give_a_verdict_that_they_do_not_hold(reply: str) -> None:
-    check_reply(reply)
 
 
 def test_an_answer_of_nothing_is_unjudged() -> None:
