@@ -76,6 +76,8 @@ class _Task:
 
 
 class JudgeCritic:
+    name = CRITIC
+
     """Decides criteria by asking a chat model; all answers are asked about together."""
 
     def __init__(self, criteria: Sequence[Criterion], model: ChatModel, options: JudgeOptions | None = None) -> None:
@@ -230,6 +232,8 @@ def _with(verdict: Verdict, marks: tuple[Evidence, ...]) -> Verdict:
 
 
 class JudgeCritics:
+    name = CRITIC
+
     """Several judge critics as one: a part for each set of options."""
 
     def __init__(self, parts: Sequence[JudgeCritic]) -> None:
