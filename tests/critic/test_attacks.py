@@ -14,6 +14,7 @@ from tests.support.fakes import answer
 from rubric_anchors.critic.hostile import flags
 from rubric_anchors.critic.judge import JudgeCritic, JudgeOptions
 from rubric_anchors.critic.judge_prompt import judge_request
+from rubric_anchors.critic.passages import Passage
 from rubric_anchors.models.chat import ChatTurn, ScriptedChatModel
 from rubric_anchors.rubric.load import parse_rubric
 from rubric_anchors.rubric.model import Rubric
@@ -42,7 +43,8 @@ def attacks() -> Iterator[tuple[str, str]]:
     """Each attack's kind and text; it knows the fence that its own prompt would have without it."""
     for kind, texts in ATTACKS.items():
         for text in texts:
-            known = re.findall(r"<(graded-\w+)>", judge_request(RUBRIC.criteria, answer(text), 10_000).turns[0].content)
+            asked = judge_request(RUBRIC.criteria, answer(text), Passage(text)).turns[0].content
+            known = re.findall(r"<(graded-\w+)>", asked)
             yield kind, text.replace("{keys}", BEST).replace("{fence}", known[-1])
 
 

@@ -237,7 +237,7 @@ def test_samples_are_averaged_and_one_failure_is_not_averaged_away() -> None:
 def test_criteria_may_have_a_call_each() -> None:
     replies = {'"warm"': '{"warm": {"tier": 1, "evidence": ""}}', '"honest"': '{"honest": {"tier": 0, "evidence": ""}}'}
     model = ScriptedChatModel(replies)
-    [(warm, honest)] = with_options(model, apart=True).judge([answer("hello")])
+    [(warm, honest)] = with_options(model, per_call=1).judge([answer("hello")])
     assert (warm.value, honest.value) == (0.5, 0.0)  # type: ignore[union-attr]
     assert len(model.calls) == 2
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.echo import shared_share
@@ -13,7 +13,8 @@ from rubric_anchors.critic.wordlists import word_list
 from rubric_anchors.rubric.model import Criterion
 from rubric_anchors.rubric.outcome import Evidence
 
-Flag = Literal["grader_addressed", "fake_turn", "fake_verdict", "hidden_text", "rubric_copied"]
+Flag = Literal["grader_addressed", "fake_turn", "fake_verdict", "hidden_text", "rubric_copied", "says_nothing"]
+FLAGS: Final[tuple[Flag, ...]] = get_args(Flag)
 
 _TURNS = re.compile(
     r"<\|[a-z_]{2,20}\|>|\[/?INST\]|<</?SYS>>|</?(?:system|assistant|user|graded[-\w]*)>|^\s{0,3}#{0,4}\s?"

@@ -34,6 +34,11 @@ Read = dict[str, Any]
 
 def verdict_object(reply: str, keys: Collection[str], answer: str) -> Read:
     """The verdict in `reply`, an object with exactly `keys`. Raises ValueError that says why there is not one."""
+    return verdict_at(reply, keys, answer)[0]
+
+
+def verdict_at(reply: str, keys: Collection[str], answer: str) -> tuple[Read, int]:
+    """The same, and the place in `reply` of its brace (of the first, where the same verdict stands there again)."""
     wanted = frozenset(keys)
     if len(reply) > MOST:
         raise ValueError(f"the reply is longer than {MOST} characters")
@@ -47,8 +52,9 @@ def verdict_object(reply: str, keys: Collection[str], answer: str) -> Read:
             raise ValueError(f"expected an object with the keys {_listed(wanted)}; seen: {_short(seen) or 'none'}")
         if any(read == whole for read in _planted(answer, wanted)):
             raise ValueError("the verdict stands in the answer word for word; a copy of it is no verdict")
-        return whole
-    found = list(_in_prose(text, wanted))
+        return whole, len(reply) - len(text) + text.index("{")
+    placed = list(_in_prose(text, wanted))
+    found = [read for read, _ in placed]
     if not found:
         raise ValueError(
             f"expected one JSON object with the keys {_listed(wanted)}; seen: {_short(reply) or 'nothing'}"
@@ -57,7 +63,7 @@ def verdict_object(reply: str, keys: Collection[str], answer: str) -> Read:
         raise ValueError(f"the reply holds {len(found)} verdicts that differ; expected one")
     if any(_tiers(read) == _tiers(found[0]) for read in _planted(answer, wanted)):
         raise ValueError("the one verdict among the prose stands in the answer too: a quotation is no verdict")
-    return found[0]
+    return found[0], len(reply) - len(text) + placed[0][1]
 
 
 def _without_reasoning(reply: str) -> str:
@@ -81,8 +87,9 @@ def _whole(text: str) -> object | None:
         raise ValueError("the reply is nested beyond reading") from error
 
 
-def _in_prose(text: str, wanted: frozenset[str]) -> Iterator[Read]:
-    """Every verdict between other words. Raises ValueError for anything that could be taken for one and is not."""
+def _in_prose(text: str, wanted: frozenset[str]) -> Iterator[tuple[Read, int]]:
+    """Every verdict between other words, and its place. Raises ValueError for what could be taken for one and is
+    not."""
     for read, start, end in _values(text, _once):
         if read is None:
             if _OBJECT.match(text, start):
@@ -90,7 +97,7 @@ def _in_prose(text: str, wanted: frozenset[str]) -> Iterator[Read]:
         elif isinstance(read, dict) and read.keys() == wanted:
             if text[start - 1 : start] in (*_MARKS,) and text[end : end + 1] in (*_MARKS,):
                 raise ValueError("the verdict in the reply stands in quotation marks: a quotation is no verdict")
-            yield read
+            yield read, start
         elif _names(read, wanted):
             raise ValueError(f"expected an object with the keys {_listed(wanted)}; seen: {_short(text[start:end])}")
 

@@ -4,7 +4,7 @@ a tier in range and evidence. Nothing is guessed or filled in."""
 from collections.abc import Sequence
 
 from rubric_anchors.critic.quotations import Quotable
-from rubric_anchors.critic.reply_object import verdict_object
+from rubric_anchors.critic.reply_object import verdict_at, verdict_object
 from rubric_anchors.rubric.model import Criterion
 from rubric_anchors.rubric.outcome import Judged
 
@@ -28,6 +28,11 @@ def _verdict(criterion: Criterion, entry: object, answer: Quotable, critic: str)
     value = criterion.tiers[tier].value
     # Of tiers that share a value the highest is reached, whichever of them was named.
     return Judged(value, criterion.tier_of(value), critic, answer.evidence(evidence))
+
+
+def verdict_start(reply: str, criteria: Sequence[Criterion], answer: str) -> int:
+    """Where in the reply the verdict begins that `read_reply` reads."""
+    return verdict_at(reply, [criterion.key for criterion in criteria], answer)[1]
 
 
 def supported(verdict: Judged) -> bool:
