@@ -122,7 +122,8 @@ class JudgeCritic:
                 order = self._order(sample)
                 parts = [order[start : start + size] for start in range(0, len(order), size)]
                 seed = derive_seed("judge", sample) % SEEDS if sample else None
-                for at, passage in ((at, passage) for at in group for passage in stretches[at]):
+                shared = [(at, passage) for at in group for passage in stretches[at]]
+                for at, passage in shared:
                     for part in parts:
                         request = judge_request(
                             part,

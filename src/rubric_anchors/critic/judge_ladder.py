@@ -5,6 +5,8 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from pydantic import JsonValue
+
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.judge_asking import CRITIC, Ask, Reading
 from rubric_anchors.critic.judge_merge import SHOWN, first_failure
@@ -41,7 +43,10 @@ def comparison(criterion: Criterion, answer: Answer, passage: Passage, rung: int
         second=anchor if answer_first else own,
         shape=json.dumps({criterion.key: {"evidence": "...", "more": "first"}}),
     )
-    fields = {"evidence": {"type": "string"}, "more": {"type": "string", "enum": list(WINS)}}
+    fields: dict[str, JsonValue] = {
+        "evidence": {"type": "string"},
+        "more": {"type": "string", "enum": list(WINS)},
+    }
     return Request((ChatTurn("user", filled),), schema=schema_of({criterion.key: fields}))
 
 

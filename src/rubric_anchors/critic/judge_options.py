@@ -1,6 +1,6 @@
 """What may stand under `with` of a judge criterion."""
 
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Final, Literal, Self, get_args
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
@@ -14,7 +14,8 @@ from rubric_anchors.rubric.model import Criterion
 Act = Literal["mark", "veto", "off"]
 Mode = Literal["tier", "expected", "compare"]
 Wording = Literal["plain", "strict"]
-MODES: Final = ("tier", "expected", "compare")
+MODES: Final = get_args(Mode)
+ACTS: Final = get_args(Act)
 DIGITS: Final = 10
 """The most tiers that single digits can name."""
 
@@ -66,9 +67,12 @@ class JudgeOptions(Frozen):
     @field_validator("flags", mode="before")
     @classmethod
     def _known(cls, flags: object) -> object:
-        unknown = [name for name in flags if name not in FLAGS] if isinstance(flags, dict) else []
-        if unknown:
-            raise ValueError(f"no flag {unknown[0]!r}{near(str(unknown[0]), FLAGS)}; there are: {', '.join(FLAGS)}")
+        acts = flags if isinstance(flags, dict) else {FLAGS[0]: flags}
+        for name, act in acts.items():
+            if name not in FLAGS:
+                raise ValueError(f"no flag {name!r}{near(str(name), FLAGS)}; there are: {', '.join(FLAGS)}")
+            if act not in ACTS:
+                raise ValueError(f"a flag is one of {', '.join(ACTS)}; seen {act!r}{near(str(act), ACTS)}")
         return flags
 
     @model_validator(mode="after")
@@ -100,8 +104,11 @@ def judge_options(criterion: Criterion) -> JudgeOptions:
         if first["type"] == "value_error":
             raise RubricError(f"{where} {place or 'mode'!r}: {first['ctx']['error']}") from error
         there = ", ".join(JudgeOptions.model_fields)
-        what = f"{first['msg'][:1].lower()}{first['msg'][1:]}{near(place, JudgeOptions.model_fields)}"
-        raise RubricError(f"{where} {place!r}: {what}; there are: {there}") from error
+        if first["type"] == "extra_forbidden":
+            guess = near(place, JudgeOptions.model_fields)
+            raise RubricError(f"{where} {place!r}: there is no such option{guess}; there are: {there}") from error
+        what = f"{first['msg'][:1].lower()}{first['msg'][1:]}"
+        raise RubricError(f"{where} {place!r}: {what}; seen {str(first['input'])[:60]!r}") from error
     if options.mode == "expected" and len(criterion.tiers) > DIGITS:
         raise RubricError(f"{where} 'mode': expected reads one digit; {len(criterion.tiers)} tiers, at most {DIGITS}")
     if options.mode == "compare":

@@ -13,9 +13,13 @@ NOT_THERE: Final = "not in the answer: "
 """How the note of a quotation without a place begins."""
 _BLANKS = re.compile(r"\s+")
 _ELLIPSIS = re.compile(r"\s*(?:\[\s*(?:\.\.\.|…)\s*\]|\(\s*(?:\.\.\.|…)\s*\)|\.\.\.|…)\s*")
-_GONE = re.compile(f"[{INVISIBLE}\u200c\u200d\ufe0e\ufe0f]")
+_GONE = re.compile(f"[{INVISIBLE}\u200c\u200d\ufe0e\ufe0f\ufffd\ud800-\udfff\U000e0000-\U000e007f]")
 _MARKS: Final = str.maketrans(
-    dict.fromkeys("“”„‟«»「」『』＂", '"') | dict.fromkeys("‘’‚‛`´ʼ＇", "'") | dict.fromkeys("‐‑‒–—―−﹣－", "-")
+    dict.fromkeys("“”„‟«»「」『』＂", '"')
+    | dict.fromkeys("‘’‚‛`´ʼ＇", "'")
+    | dict.fromkeys("‐‑‒–—―−﹣－", "-")
+    # As a judge was shown it (`critic.shown`).
+    | dict(zip("‹›⟦⟧¦◃▹␀", "<>[]|◁▷\0", strict=True))
 )
 
 
