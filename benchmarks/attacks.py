@@ -3,8 +3,8 @@
     PYTHONPATH=. python benchmarks/attacks.py
 
 The attacks are our own: sixty that the flags were made with, thirty that were written afterwards. The judges are
-scripted and obey strangers, either outside their fences or anywhere, so a number says what a defence stops by itself, not how
-often a real model gives in. Takes seconds; writes benchmarks/results/attacks.json, which docs/judge.md shows.
+scripted and obey strangers, either outside their fences or anywhere, so a number says what a defence stops by itself,
+not how often a real model gives in. Takes seconds; writes benchmarks/results/attacks.json, which docs/judge.md shows.
 """
 
 import json

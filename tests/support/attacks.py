@@ -33,8 +33,8 @@ RUBRIC: Final[Rubric] = parse_rubric(
 BEST: Final = json.dumps({"lived": {"evidence": "", "tier": 2}, "moving": {"evidence": "", "tier": 2}})
 LOWEST: Final = BEST.replace("2", "0")
 DEFENCES: Final = ("fence", "marks", "reader", "flags")
-"""`fence`: marks that carry a hash. `marks`: tokens of chat templates made harmless. `reader`: copies and quotations are
-no verdicts. `flags`: with `flags: veto`."""
+"""`fence`: marks that carry a hash. `marks`: tokens of chat templates made harmless. `reader`: copies and quotations
+are no verdicts. `flags`: with `flags: veto`."""
 _TEMPLATE: Final = re.compile(r"What was asked:|The answer to grade:|Now the JSON object\.")
 
 

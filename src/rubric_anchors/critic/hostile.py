@@ -10,6 +10,7 @@ import regex
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.echo import shared_share
 from rubric_anchors.critic.phrases import PhraseSet
+from rubric_anchors.critic.shown import TAGS
 from rubric_anchors.critic.text import view_of
 from rubric_anchors.critic.wordlists import word_list
 from rubric_anchors.rubric.model import Criterion
@@ -23,8 +24,9 @@ _TURNS = re.compile(
     r"(?:system|assistant|human|instruction|시스템|系统|系統)\s?(?:prompt|message|note|메시지|提示|消息)?\s?[:：]",
     re.IGNORECASE | re.MULTILINE,
 )
-# Tags (which show as nothing), characters that turn the direction of text, long runs of joiners of no width.
-_HIDDEN = re.compile("[\U000e0000-\U000e007f]+|[\u202a-\u202e\u2066-\u2069]+|[\u200b\u2060\ufeff\u00ad]{4,}")
+# Tags (which show as nothing, but in the flags of regions), characters that turn the direction of text, long runs of
+# joiners of no width.
+_HIDDEN = regex.compile(f"(?:{TAGS.pattern})+|[\u202a-\u202e\u2066-\u2069]+|[\u200b\u2060\ufeff\u00ad]{{4,}}")
 _EMOJI = regex.compile(r"\p{Extended_Pictographic}")
 _JSON_VERDICT: Final = r'"\s*:\s*(?:\{\s*"(?:evidence|tier)|"?\d)'
 _SCORES = re.compile(
