@@ -136,7 +136,8 @@ def test_a_signal_ends_with_130_and_the_finished_rows_are_kept(
 
 
 def test_checks_score_where_torch_is_not_installed(asked: tuple[object, ...]) -> None:
-    blocked = "import sys\nfor name in ('torch', 'transformers', 'trl', 'scipy', 'jinja2'): sys.modules[name] = None\n"
+    extras = ("torch", "transformers", "trl", "scipy", "jinja2", "markupsafe", "aiohttp", "simplemma")
+    blocked = f"import sys\nfor name in {extras}: sys.modules[name] = None\n"
     ran = anchors_process(*asked, program=blocked + PROGRAM)
     assert (ran.code, ran.err) == (0, "")
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from markupsafe import Markup
 from pydantic import JsonValue
 
 MINUS: Final = "−"
@@ -24,6 +23,8 @@ def visible(value: object) -> object:
 
     Markup is ours and passes as it is; carriage returns become line feeds, as HTML would make them.
     """
+    from markupsafe import Markup  # of the extra `report`: the command line starts without it
+
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     return _UNFIT.sub(lambda found: f"[U+{ord(found[0]):04X}]", value.replace("\r\n", "\n").replace("\r", "\n"))

@@ -10,6 +10,7 @@ from tests.critic.checks.table import answer
 from tests.critic.checks.test_any_text import PIECES
 from tests.critic.checks.test_cases import TABLE
 
+from rubric_anchors.core.errors import CriticError
 from rubric_anchors.critic.checks.registry import make_check
 
 SEEDS: Final = sorted({case[1] for cases in TABLE.values() for case in cases if case[1]})
@@ -53,7 +54,13 @@ def fuzzed(name: str, count: int) -> None:
     """Every option set of the table in turn, over `count` texts."""
     checks = [make_check(name, options) for options, _, _ in TABLE[name]]
     for number, text in enumerate(texts(name, min(count, START_A_PROCESS.get(name, count)))):
-        finding = checks[number % len(checks)].decide(answer(text))
+        try:
+            finding = checks[number % len(checks)].decide(answer(text))
+        except CriticError as error:
+            # The table's `(a|a)*b` needs for ever on some text: it is stopped, and the criterion is unjudged.
+            if name != "pattern" or "more than 1 s" not in str(error):
+                raise
+            continue
         assert math.isfinite(finding.value), text
         assert 0.0 <= finding.value <= 1.0, text
         assert finding.evidence, text
