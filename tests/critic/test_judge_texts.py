@@ -189,7 +189,9 @@ def test_what_is_too_long_costs_no_call(long: str, longest: int) -> None:
     assert (found.cause.kind, found.cause.code, model.calls) == ("answer", "too_long", [])
 
 
-@pytest.mark.parametrize(("finish", "code"), [("length", "cut_off"), ("content_filter", "refused")])
+@pytest.mark.parametrize(
+    ("finish", "code"), [("length", "cut_off"), ("content_filter", "refused"), ("refusal", "refused")]
+)
 def test_a_whole_verdict_in_a_reply_that_did_not_end_by_itself_decides_nothing(finish: str, code: str) -> None:
     class Stopped(ScriptedChatModel):
         def _say(self, request: Request) -> Reply:

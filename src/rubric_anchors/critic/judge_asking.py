@@ -86,8 +86,8 @@ def _reading(ask: Ask, said: Said, read: Read) -> Reading:
         return Reading(unjudged(Cause(kind, said.code, said.detail), ask.criteria), said.code)
     if said.finish == "length":
         return _failed(ask, "cut_off", "the reply was cut off before its end (if it is for all: raise max_tokens)")
-    if said.finish == "content_filter":
-        return _failed(ask, "refused", "the endpoint's filter held the verdict back")
+    if said.finish in ("content_filter", "refusal"):
+        return _failed(ask, "refused", f"no verdict was given ({said.finish})")
     try:
         return read(ask, said)
     except ValueError as error:
