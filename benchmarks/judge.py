@@ -46,7 +46,7 @@ def serve(pipe: Connection, latency: float) -> None:
 
 
 def rubric(apart: bool) -> dict[str, Any]:
-    critic = {"judge": "model", "with": {"apart": apart}}
+    critic = {"judge": "model", "with": {"per_call": 1 if apart else None}}
     criteria = [
         {
             "key": f"criterion_{at}",

@@ -10,12 +10,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from rubric_anchors.aggregate import Plan, aggregate, chain, explain, rewards, worst
+from rubric_anchors.aggregate import Plan, aggregate, chain, explain, rewards, vetoed_already, worst
 from rubric_anchors.aggregate.relations import FloatArray
 from rubric_anchors.rubric.model import Rubric
 from rubric_anchors.rubric.outcome import Cause, Judged, Scorecard, Scored, Unjudged, Unscored
 
 UNPARSEABLE, TIMEOUT = Cause("answer", "unparseable"), Cause("infrastructure", "timeout")
+SKIPPED = Cause("skipped", "vetoed")
 unit = st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.7, 0.9, 1.0]) | st.floats(0.0, 1.0)
 
 
@@ -236,3 +237,37 @@ def test_infrastructure_failures_leave_the_answer_unscored_whatever_else_failed(
     outcome = aggregate(rubric, Scorecard(rubric.content_id, rubric.keys, tuple(verdicts)))
     assert isinstance(outcome, Unscored)
     assert (outcome.cause.kind, outcome.cause.code) == ("infrastructure", "timeout")
+
+
+@st.composite
+def emptied(draw: st.DrawFn) -> tuple[Rubric, Plan, FloatArray, np.ndarray]:
+    """As `holed`, of at least two criteria, where a veto on the first has fired and leaves nothing."""
+    rubric, _, values, missing = draw(holed())
+    assume(len(rubric.criteria) > 1)
+    raw = rubric.model_dump(by_alias=True)
+    raw["criteria"][0]["veto"] = {"below": 0.5, draw(st.sampled_from(["reward", "factor"])): 0.0}
+    values, missing = values.copy(), missing.copy()
+    values[0], missing[0] = draw(st.floats(0.0, 0.49)), False
+    assume(missing.any())
+    return Rubric.model_validate(raw), Plan.compile(Rubric.model_validate(raw)), values, missing
+
+
+@given(emptied(), st.data())
+def test_what_a_veto_has_brought_to_nothing_is_worth_exactly_that_whoever_was_not_asked(
+    case: tuple[Rubric, Plan, FloatArray, np.ndarray], data: st.DataObject
+) -> None:
+    rubric, plan, values, missing = case
+    outcome = aggregate(rubric, card(rubric, values, missing, SKIPPED))
+    assert isinstance(outcome, Scored)
+    assert outcome.reward == 0.0
+    assert abs(sum(part.delta for part in outcome.contributions)) <= 1e-9
+    assert rewards(plan, np.where(missing, answers(data.draw, plan, 20), values)).max() == 0.0
+
+
+@given(holed())
+def test_what_was_skipped_without_a_fired_veto_is_no_number(case: tuple[Rubric, Plan, FloatArray, np.ndarray]) -> None:
+    rubric, plan, values, missing = case
+    whole = card(rubric, values, missing, SKIPPED)
+    assume((missing & plan.matters).any())
+    if vetoed_already(plan, {key: one.value for key, one in whole if isinstance(one, Judged)}) is None:
+        assert aggregate(rubric, whole) == Unscored(SKIPPED)

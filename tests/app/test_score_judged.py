@@ -1,6 +1,7 @@
 """Scoring with a judge at an endpoint: a real server on this machine, a scripted mind."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -163,3 +164,25 @@ def test_ctrl_c_while_a_judge_is_asked_is_one_line(files: tuple[Path, Path, Path
     assert ran.code == 130
     assert ran.err.strip().splitlines()[-1].startswith("anchors: interrupted")
     assert not [word for word in ("Traceback", "Task was destroyed", "never retrieved") if word in ran.err]
+
+
+def test_the_expected_tier_is_read_from_the_endpoints_own_probabilities(tmp_path: Path) -> None:
+    def likely(body: Body) -> Body:
+        assert body["top_logprobs"] == 20
+        text = verdict(body)
+        tokens: list[Body] = [{"token": one, "logprob": -0.01, "top_logprobs": []} for one in text]
+        place = text.rindex('"tier": ') + len('"tier": ')
+        top = [{"token": "1", "logprob": math.log(0.6)}, {"token": "0", "logprob": math.log(0.3)}]
+        tokens[place] |= {"logprob": math.log(0.6), "top_logprobs": top}
+        choice = {"message": {"content": text}, "finish_reason": "stop", "logprobs": {"content": tokens}}
+        return {"choices": [choice]}
+
+    entry = {"key": "warm", "ask": "Warm.", "tiers": [{"means": "No."}, {"means": "Yes."}]}
+    critic = {"judge": "model", "with": {"mode": "expected"}}
+    rubric = write_yaml(tmp_path / "expected.yaml", {"id": "expected", "criteria": [{**entry, "critic": critic}]})
+    data = write_rows(tmp_path / "data.jsonl", [{"id": "one", "prompt": "Say it.", "response": "my dear"}])
+    with Simulator(likely) as server:
+        score_file(data, [rubric], tmp_path / "out.jsonl", judge=config(server, tmp_path))
+    [row] = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]
+    assert row["reward"] == pytest.approx(0.6 / 0.9)
+    assert row["criteria"]["warm"]["evidence"][0]["note"] == "expected over tiers 0: 0.30, 1: 0.60; mass 0.90"

@@ -10,6 +10,7 @@ from tests.support.fakes import answer, fake_tools
 from rubric_anchors.core.errors import RubricError, SetupError
 from rubric_anchors.critic.build import build_critics
 from rubric_anchors.critic.judge import JudgeCritic, JudgeOptions
+from rubric_anchors.critic.shown import shown
 from rubric_anchors.critic.verdict_reply import read_reply
 from rubric_anchors.models.chat import Follow, NoReply, Request, Said, ScriptedChatModel
 from rubric_anchors.rubric.load import parse_rubric
@@ -144,10 +145,9 @@ def test_the_reply_is_held_to_a_schema_and_weights_are_not_shown() -> None:
     model = ScriptedChatModel(otherwise=GOOD)
     judged_by(model, "hello")
     schema = json.loads(model.requests[0].schema)
-    assert schema["required"] == ["warm", "honest"] == list(schema["properties"]) or set(schema["required"]) == {
-        "warm",
-        "honest",
-    }
+    assert set(schema["required"]) == {"warm", "honest"}
+    stated = sorted(schema["required"], key=lambda key: model.calls[0][0].content.index(f"{key}: It"))
+    assert stated == schema["required"] == list(schema["properties"]), "the reply's order is the prompt's"
     assert schema["properties"]["warm"]["properties"]["tier"]["enum"] == [0, 1, 2]
     assert "weight" not in model.calls[0][0].content
 
@@ -176,11 +176,14 @@ def test_of_a_long_answer_head_and_tail_are_shown_and_how_much_is_missing() -> N
     model = ScriptedChatModel(otherwise=GOOD)
     with_options(model, longest=300).judge([answer("a" * 500 + "b" * 500)])
     sent = model.calls[0][0].content
+    note = "[Here 700 characters of the answer are left out.]"
     assert "a" * 200 in sent
     assert "a" * 201 not in sent
     assert "b" * 100 in sent
     assert "b" * 101 not in sent
     assert "[Here 700 characters of the answer are left out.]" in sent
+    # The note stands outside the fences: an answer that says the same stays inside.
+    assert "left out" not in re.sub(r"<(graded-[0-9a-f]{16})>.*?</\1>", "", sent.replace(note, ""), flags=re.DOTALL)
     [verdicts] = with_options(model, longest=300, long="refuse").judge([answer("a" * 500)])
     assert isinstance(verdicts[0], Unjudged)
     assert verdicts[0].cause.code == "too_long"
@@ -224,11 +227,15 @@ def test_samples_are_averaged_and_one_failure_is_not_averaged_away() -> None:
     model = ScriptedChatModel(otherwise=[GOOD, low, GOOD, low])
     [(warm, honest)] = with_options(model, samples=4).judge([answer("my dear")])
     assert isinstance(warm, Judged)
-    assert (warm.value, warm.tier, warm.evidence[0].note) == (0.5, 1, "mean of 4 judgements from 0.00 to 1.00")
+    assert (warm.value, warm.tier, warm.evidence[0].note) == (
+        0.5,
+        1,
+        "mean of 4 judgements from 0.00 to 1.00, agreement 0.33",
+    )
     assert isinstance(honest, Judged)
     assert len({request.seed for request in model.requests}) == 4
     firsts = [turns[0].content.index("warm: It") < turns[0].content.index("honest: It") for turns in model.calls]
-    assert firsts == [True, False, True, False]
+    assert firsts in ([True, False, True, False], [False, True, False, True])
     failing = ScriptedChatModel(otherwise=[GOOD, NoReply("timeout")])
     [(warm, _)] = with_options(failing, samples=2).judge([answer("my dear")])
     assert warm == Unjudged(Cause("infrastructure", "timeout"), "judge")
@@ -237,7 +244,7 @@ def test_samples_are_averaged_and_one_failure_is_not_averaged_away() -> None:
 def test_criteria_may_have_a_call_each() -> None:
     replies = {'"warm"': '{"warm": {"tier": 1, "evidence": ""}}', '"honest"': '{"honest": {"tier": 0, "evidence": ""}}'}
     model = ScriptedChatModel(replies)
-    [(warm, honest)] = with_options(model, apart=True).judge([answer("hello")])
+    [(warm, honest)] = with_options(model, per_call=1).judge([answer("hello")])
     assert (warm.value, honest.value) == (0.5, 0.0)  # type: ignore[union-attr]
     assert len(model.calls) == 2
 
@@ -259,7 +266,9 @@ def test_an_unknown_option_is_named_with_its_criterion() -> None:
         {"id": "w", "criteria": [{"key": "k", "ask": "So.", "critic": {"judge": "x", "with": {"sample": 2}},
          "tiers": [{"means": "No."}, {"means": "Yes."}]}]}
     )  # fmt: skip
-    with pytest.raises(RubricError, match=r"criterion 'k': judge option 'sample'.*there are: samples, support"):
+    with pytest.raises(
+        RubricError, match=r"'k': judge option 'sample'.*did you mean 'samples'.*there are: mode, samples"
+    ):
         build_critics(wrong, fake_tools(ScriptedChatModel()))
 
 
@@ -295,7 +304,7 @@ def test_no_answer_can_close_its_fence(text: str) -> None:
     sent = model.calls[0][0].content
     fence = re.findall(r"</(graded-[0-9a-f]{16})>", sent)[-1]
     assert sent.count(f"</{fence}>") == 1
-    assert text.strip() == "" or text in sent
+    assert text.strip() == "" or shown(text) in sent
 
 
 def test_of_tiers_that_share_a_value_the_highest_is_reached() -> None:

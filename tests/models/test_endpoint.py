@@ -345,3 +345,21 @@ def test_a_cache_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match=r"the cache of replies .* cannot be used"):
         ReplyStore(tmp_path / "replies.sqlite")
     assert os.listdir(tmp_path) == ["replies.sqlite"]
+
+
+@pytest.mark.parametrize(
+    ("message", "finish", "expected"),
+    [
+        ({"content": None}, "length", ("", "length")),
+        ({"content": ""}, "content_filter", ("", "content_filter")),
+        ({"content": None, "refusal": "I will not."}, "stop", ("I will not.", "refusal")),
+    ],
+)
+def test_what_the_conversation_brought_about_is_a_reply_and_no_failure_of_the_endpoint(
+    message: dict[str, str | None], finish: str, expected: tuple[str, str]
+) -> None:
+    with Simulator(lambda _: {"choices": [{"message": message, "finish_reason": finish}]}) as server:
+        [found], _ = asked(server, [said("x")])
+        assert server.answered == 1
+    assert isinstance(found, Reply)
+    assert (found.text, found.finish) == expected

@@ -261,7 +261,8 @@ def test_an_answer_that_a_check_has_vetoed_costs_no_call() -> None:
     assert sum(step.delta for step in bad.outcome.contributions) == pytest.approx(0.0)
     skipped = bad.verdicts["warm"]
     assert isinstance(skipped, Unjudged)
-    assert skipped.cause.code == "vetoed"
+    assert skipped.cause == Cause("skipped", "vetoed", "the veto on clean of judged leaves nothing: nobody was asked")
+    assert "not asked" in bad.outcome.contributions[1].note
 
 
 @pytest.mark.parametrize(
@@ -285,3 +286,31 @@ def test_a_rubric_may_ask_its_judge_all_the_same() -> None:
     assert len(judge.calls) == 1
     assert isinstance(marks.verdicts["warm"], Judged)
     assert marks.outcome.reward == 0.0  # type: ignore[union-attr]
+
+
+def test_a_veto_of_one_rubric_spares_the_judge_of_another() -> None:
+    judge = ScriptedChatModel(otherwise=WARM)
+    warm = rubric("warm", JUDGED)
+    scorer = Scorer({"judged": SPARED, "warm": warm, "sea": SHORT}, fake_tools(judge))
+    marks = scorer.score([answer("bad"), answer("good")], [("judged", "warm")] * 2)
+    assert len(judge.calls) == 2
+    assert marks[0].reward == 0.0
+    assert isinstance(marks[0].outcome, Scored)
+    assert sum(step.delta for step in marks[0].outcome.contributions) == pytest.approx(0.0)
+    assert {one.cause.kind for one in marks[0].verdicts.values() if isinstance(one, Unjudged)} == {"skipped"}
+    # Where the same answer stands under a rubric without that veto too, it is asked about, and each gets its due.
+    alone, vetoed = scorer.score([answer("bad")] * 2, [("warm",), ("judged", "warm")])
+    assert isinstance(alone.verdicts["warm"], Judged)
+    assert vetoed.reward == 0.0
+
+
+def test_what_was_skipped_for_a_veto_that_then_could_not_be_scored_is_no_number() -> None:
+    first, second = SPARED.criteria
+    always = SPARED.with_changes(
+        criteria=(first, second.with_changes(critic={"kind": "judge", "with": {"always": True}}))
+    )
+    judge = ScriptedChatModel(otherwise=NoReply("timeout"))
+    scorer = Scorer({"warm": rubric("warm", JUDGED), "judged": always}, fake_tools(judge))
+    [marks] = scorer.score([answer("bad")], [("warm", "judged")])
+    assert isinstance(marks.outcome, Unscored)
+    assert (marks.outcome.cause.kind, marks.outcome.cause.code) == ("infrastructure", "timeout")

@@ -2,6 +2,7 @@
 counted."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,8 +20,9 @@ def aggregate(rubric: Rubric | Plan, card: Scorecard) -> Outcome:
 
     All judged: Scored. Something that matters unjudged by `infrastructure`: Unscored, whatever else is known, for the
     answer is not to blame. Unjudged by `answer` only: Scored, by the rubric's `unjudgeable` policy at the lowest
-    reward that any verdicts on the missing criteria could give (`worst`), or at 0 (`veto`). A verdict that can change
-    nothing (weight 0, no veto, no interaction) may be missing.
+    reward that any verdicts on the missing criteria could give (`worst`), or at 0 (`veto`). Unjudged as `skipped`:
+    Scored at the 0 that a fired veto leaves; Unscored where none has fired here, for then another rubric's did. A
+    verdict that can change nothing (weight 0, no veto, no interaction) may be missing.
 
     Raises InputError where the card is not of this rubric or a value is not in 0..1.
     """
@@ -44,18 +46,23 @@ def aggregate(rubric: Rubric | Plan, card: Scorecard) -> Outcome:
         at, first = next(iter(failed.items()))
         others = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
         return Unscored(Cause("infrastructure", first.code, f"{plan.keys[at]}{others}: {first.detail}".rstrip(": ")))
+    skipped = {at: cause for at, cause in missing.items() if cause.kind == "skipped"}
+    if skipped:
+        known = {key: verdict.value for key, verdict in card if isinstance(verdict, Judged)}
+        if vetoed_already(plan, known) is None:
+            return Unscored(next(iter(skipped.values())))
     return _scored(plan, values, missing)
 
 
-def vetoed_already(plan: Plan, card: Mapping[str, float]) -> bool:
-    """Whether the values known so far, by key, make the reward 0 whatever the others will be: a veto that leaves
-    nothing has fired."""
-    return any(
-        (line.cap == 0.0 or (line.cap is None and line.factor == 0.0))
-        and (key := plan.keys[line.at]) in card
-        and bool(line.fires(np.array([card[key]]))[0])
-        for line in plan.vetoes
-    )
+def vetoed_already(plan: Plan, card: Mapping[str, float]) -> str | None:
+    """The criterion whose value makes the reward 0 whatever the others will be, for its veto leaves nothing; None where
+    there is none. `card`: the values known so far, by key."""
+    for line in plan.vetoes:
+        key = plan.keys[line.at]
+        leaves_nothing = line.cap == 0.0 or (line.cap is None and line.factor == 0.0)
+        if leaves_nothing and key in card and bool(line.fires(np.array([card[key]]))[0]):
+            return key
+    return None
 
 
 def explain(plan: Plan, values: Values) -> tuple[Contribution, ...]:
@@ -70,9 +77,17 @@ def explain(plan: Plan, values: Values) -> tuple[Contribution, ...]:
 
 
 def _scored(plan: Plan, values: FloatArray, missing: Mapping[int, Cause]) -> Scored:
+    skipped = {at for at, cause in missing.items() if cause.kind == "skipped"}
+    broken = [at for at in missing if at not in skipped]
+    values = values.copy()
+    values[list(skipped)] = plan.pitfall[list(skipped)]
     gaps = np.zeros(len(plan.keys), dtype=np.bool_)
-    gaps[list(missing)] = True
-    point = worst(plan, values, gaps) if missing else Worst(values, fired(plan, values[None])[0], 0.0, exact=True)
+    gaps[broken] = True
+    point = worst(plan, values, gaps) if broken else Worst(values, fired(plan, values[None])[0], 0.0, exact=True)
+    # Nobody said what a skipped criterion's own veto would have seen.
+    point = replace(
+        point, fired=point.fired & np.array([line.at not in skipped for line in plan.vetoes], dtype=np.bool_)
+    )
     at_5 = levels(plan, point.values[None], point.fired[None])[:, 0].tolist()
     steps = _weighted(plan, point.values, missing, at_5[0])
     if plan.curves:
@@ -85,10 +100,10 @@ def _scored(plan: Plan, values: FloatArray, missing: Mapping[int, Cause]) -> Sco
     if plan.vetoes:
         steps.append(Contribution("veto", at_5[4] - at_5[3], _veto_note(plan, point, missing)))
     reward = at_5[4]
-    if missing and (plan.unjudgeable == "veto" or not point.exact):
+    if broken and (plan.unjudgeable == "veto" or not point.exact):
         why = "this rubric gives 0 to an answer that cannot be judged"
         if plan.unjudgeable == "worst":
-            why = f"too many of the {len(missing)} unjudged criteria are in conflicts to find the lowest reward"
+            why = f"too many of the {len(broken)} unjudged criteria are in conflicts to find the lowest reward"
         steps.append(Contribution("veto", -reward, why))
         reward = 0.0
     return Scored(reward, tuple(steps))
@@ -106,7 +121,9 @@ def _weighted(plan: Plan, values: FloatArray, missing: Mapping[int, Cause], reac
         what = f"value {values[at]:.3g}" if healthbench else f"goodness {amounts[at]:.3g}"
         weight = plan.weights[at] if healthbench else sizes[at]
         note = f"{named}: {what} x weight {weight:.4g} of {total:.4g}"
-        if at in missing:
+        if at in missing and missing[at].kind == "skipped":
+            note += "; not asked, as a veto leaves nothing of it"
+        elif at in missing:
             note += f"; unjudged ({missing[at].code}), counted at its worst"
         contributions.append(Contribution("weighted", float(amounts[at] * plan.share[at]), note))
     if healthbench:

@@ -1,8 +1,8 @@
 """The protocols of judging. A critic turns answers into verdicts; a check is the program behind a check critic."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Protocol, Self
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,16 @@ class Critic(Protocol):
 
     def judge(self, answers: Sequence[Answer]) -> list[tuple[Verdict, ...]]:
         """For each answer, a verdict for each of `keys`, in order. Never raises on any text."""
+        ...
+
+
+@runtime_checkable
+class Sparing(Protocol):
+    """A critic that costs something to ask: it is asked after all others."""
+
+    @property
+    def spares(self) -> bool:
+        """Whether it need not be asked about answers that a veto has brought to nothing already."""
         ...
 
 
@@ -59,6 +69,8 @@ class Tools:
     likelihood: Callable[[], Likelihood]
     judge: Callable[[], ChatModel] | None = None
     """None: no judge is configured, and a rubric that needs one is refused."""
+    judges: Mapping[str, Callable[[], ChatModel]] = field(default_factory=dict)
+    """Further judges by name, for criteria that several models decide together."""
     allow_code: bool = False
     """Whether a rubric may name functions of its user's to be run."""
 

@@ -45,8 +45,7 @@ class AnchorSpace:
 
     def __init__(self, criterion: Criterion, tools: Tools) -> None:
         self.criterion = criterion
-        takes = "it takes space (both, style) and copies (worst, flag)"
-        self.options = read_options(criterion, ExemplarOptions, takes)
+        self.options = read_options(criterion, ExemplarOptions)
         self._tools = tools
         self.anchors = tuple((at, text) for at, tier in enumerate(criterion.tiers) for text in tier.anchors)
         values = [tier.value for tier in criterion.tiers]

@@ -1,86 +1,56 @@
-"""The critic of kind `judge`: a language model decides all judge criteria of a rubric in one call.
+"""The critic of kind `judge`: language models decide all judge criteria of a rubric, by default in one call an answer.
 
-Options, under `with`; criteria with equal options are asked about together:
-
-    samples: 1           how often each answer is judged, with other seeds; the value is the mean
-    support: mark        mark | demand: what becomes of a verdict whose quotation does not stand in the answer
-    long: head_tail      head_tail | refuse: what is shown of an answer longer than `longest` characters
-    longest: 24000
-    flags: mark          mark | veto | off: what becomes of answers that try something on the judge (`critic.hostile`)
-    apart: false         whether each criterion has a call of its own
-    always: false        whether it is asked even where a check's veto has already brought the reward to 0
-
-What becomes of failures: a call that failed is a cause of kind `infrastructure`, and the answer leaves its group. An
-answer that cannot be judged on repeated tries, that floods the context, or that (with `flags: veto`) tries something on
-the judge, is a cause of kind `answer`: the rubric's `unjudgeable` policy gives it the worst. So it never pays to break
-the judge.
+Options, under `with`, stand in `judge_options`. What becomes of failures: a call that failed is a cause of kind
+`infrastructure`, and the answer leaves its group. An answer that cannot be judged on repeated tries, that floods the
+context, is empty, or (with `flags: veto`) tries something on the judge, is a cause of kind `answer`: the rubric's
+`unjudgeable` policy gives it the worst. So it never pays to break the judge.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from statistics import fmean
-from typing import Annotated, Final, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from random import Random
 
-from pydantic import Field
-
-from rubric_anchors.core.errors import SetupError
-from rubric_anchors.core.frozen import Frozen
+from rubric_anchors.core.errors import RubricError, SetupError
 from rubric_anchors.core.ids import derive_seed
+from rubric_anchors.core.words import near
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Tools
-from rubric_anchors.critic.hostile import flags
-from rubric_anchors.critic.judge_prompt import judge_request, repair_request
-from rubric_anchors.critic.kinds import critic_registry, read_options
-from rubric_anchors.critic.verdict_reply import read_reply, supported
-from rubric_anchors.models.chat import ChatModel, Follow, NoReply, Request, Said
+from rubric_anchors.critic.hostile import Flag, flags
+from rubric_anchors.critic.judge_asking import CRITIC, SEEDS, Ask, Reading, decide, unjudged
+from rubric_anchors.critic.judge_expected import expected, tier_places
+from rubric_anchors.critic.judge_ladder import comparison, placed, read_comparison, rungs
+from rubric_anchors.critic.judge_merge import merged
+from rubric_anchors.critic.judge_options import JudgeOptions as JudgeOptions
+from rubric_anchors.critic.judge_options import judge_options
+from rubric_anchors.critic.judge_prompt import ALTERNATIVES, judge_request
+from rubric_anchors.critic.kinds import critic_registry
+from rubric_anchors.critic.passages import Passage, passages
+from rubric_anchors.critic.verdict_reply import read_reply, supported, verdict_start
+from rubric_anchors.models.chat import ChatModel, Reply
 from rubric_anchors.rubric.model import Criterion
-from rubric_anchors.rubric.outcome import Cause, Evidence, Judged, Unjudged, Verdict
+from rubric_anchors.rubric.outcome import Cause, Evidence, Unjudged, Verdict
 
-CRITIC: Final = "judge"
-ATTEMPTS: Final = 3
-"""The first try, one repair, one fresh try with another seed."""
-ANSWERS_FAULT: Final = frozenset({"context_length"})
-"""Failures of a call that are the answer's own."""
-
-
-class JudgeOptions(Frozen):
-    """What may stand under `with` of a judge criterion."""
-
-    samples: Annotated[int, Field(ge=1, le=64)] = 1
-    """How often each answer is judged, with other seeds (at a temperature above 0 they differ); the value is the
-    mean."""
-    support: Literal["mark", "demand"] = "mark"
-    """`demand`: a verdict above the lowest tier whose quotation does not stand in the answer is asked for again, and
-    then decides nothing."""
-    long: Literal["head_tail", "refuse"] = "head_tail"
-    """What becomes of an answer of more than `longest` characters: its head and tail are shown, with a note of how much
-    is missing, or it counts as one that cannot be judged."""
-    longest: Annotated[int, Field(ge=200)] = 24_000
-    """Characters of an answer that are shown."""
-    flags: Literal["mark", "veto", "off"] = "mark"
-    """What becomes of an answer that speaks to the judge, plays a turn, holds a verdict, hides text or copies the
-    rubric: evidence, or it counts as one that cannot be judged."""
-    apart: bool = False
-    """Whether each criterion has a call of its own: dearer, and no criterion's verdict leans on another's."""
-    always: bool = False
-    """Whether the judge is asked even where a check's veto has already brought the reward to 0."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """One request: which criteria on which answer, the how-manieth time."""
-
-    answer: int
-    criteria: tuple[Criterion, ...]
-    request: Request
+Stretches = Mapping[int, tuple[Passage, ...]]
+"""The passages of each answer that a model is asked about, by the answer's number."""
 
 
 class JudgeCritic:
-    """Decides criteria by asking a chat model; all answers are asked about together."""
+    """Decides criteria by asking chat models; all answers are asked about together.
 
-    def __init__(self, criteria: Sequence[Criterion], model: ChatModel, options: JudgeOptions | None = None) -> None:
+    `model`: one judge, or several by name, which decide together.
+    """
+
+    name = CRITIC
+
+    def __init__(
+        self,
+        criteria: Sequence[Criterion],
+        model: ChatModel | Mapping[str, ChatModel],
+        options: JudgeOptions | None = None,
+    ) -> None:
         self._criteria = tuple(criteria)
-        self._model = model
+        self._models = dict(model) if isinstance(model, Mapping) else {"judge": model}
         self.options = options or JudgeOptions()
 
     @property
@@ -93,134 +63,142 @@ class JudgeCritic:
         return not self.options.always
 
     def judge(self, answers: Sequence[Answer]) -> list[tuple[Verdict, ...]]:
-        """For each answer a verdict for each criterion. Raises SetupError where the model cannot be asked at all."""
-        found: list[tuple[Verdict, ...] | None] = [self._beforehand(answer) for answer in answers]
-        tasks = [task for at, answer in enumerate(answers) if found[at] is None for task in self._tasks(at, answer)]
-        read: dict[tuple[int, str], list[Verdict]] = {}
-        for task, verdicts in zip(tasks, self._decided(answers, tasks), strict=True):
-            for criterion, verdict in zip(task.criteria, verdicts, strict=True):
-                read.setdefault((task.answer, criterion.key), []).append(verdict)
+        """For each answer a verdict for each criterion. Raises SetupError where a model cannot be asked at all."""
+        marks = [flags(answer, self._criteria) for answer in answers]
+        found: dict[int, tuple[Verdict, ...]] = {}
+        stretches: dict[int, tuple[Passage, ...]] = {}
         for at, answer in enumerate(answers):
-            if found[at] is None:
-                marks = self._marks(answer)
-                found[at] = tuple(_with(_mean(one, read[at, one.key]), marks) for one in self._criteria)
-        return [verdicts for verdicts in found if verdicts is not None]
+            cause = self._beforehand(answer, marks[at])
+            try:
+                stretches[at] = passages(answer.text, self.options.long, self.options.longest)
+            except ValueError as error:
+                cause = cause or Cause("answer", "too_long", str(error))
+            if cause is not None:
+                stretches.pop(at, None)
+                found[at] = unjudged(cause, self._criteria)
+        decided = (self._compared if self.options.mode == "compare" else self._asked)(answers, stretches)
+        for at, verdicts in decided.items():
+            marked = tuple(item for flag, item in marks[at].items() if self.options.act(flag) == "mark")
+            found[at] = tuple(_with(verdict, marked) for verdict in verdicts)
+        return [found[at] for at in range(len(answers))]
 
-    def _beforehand(self, answer: Answer) -> tuple[Verdict, ...] | None:
-        """The verdicts on an answer that the model need not be asked about: they say why."""
+    def _beforehand(self, answer: Answer, marks: Mapping[Flag, Evidence]) -> Cause | None:
+        """Why no model need be asked about the answer; None: one is asked."""
         if not answer.view.norm.strip():  # what only holds characters that cannot be seen is empty too
-            return _unjudged(Cause("answer", "empty_answer", "there is nothing to judge"), self._criteria)
-        if self.options.long == "refuse" and len(answer.text) > self.options.longest:
-            detail = f"{len(answer.text)} characters, and at most {self.options.longest} are judged"
-            return _unjudged(Cause("answer", "too_long", detail), self._criteria)
-        if self.options.flags == "veto":
-            for flag, evidence in flags(answer, self._criteria).items():
-                return _unjudged(Cause("answer", flag, evidence.note), self._criteria)
-        return None
+            return Cause("answer", "empty_answer", "there is nothing to judge")
+        vetoed = (Cause("answer", flag, mark.note) for flag, mark in marks.items() if self.options.act(flag) == "veto")
+        return next(vetoed, None)
 
-    def _marks(self, answer: Answer) -> tuple[Evidence, ...]:
-        return tuple(flags(answer, self._criteria).values()) if self.options.flags == "mark" else ()
+    def _asked(self, answers: Sequence[Answer], stretches: Stretches) -> dict[int, tuple[Verdict, ...]]:
+        """By verdicts on tiers: chunks merged first, then those who judged."""
+        read: dict[tuple[int, str, str], list[Verdict]] = {}
+        for name, model in self._models.items():
+            asks = list(self._asks(name, answers, stretches))
+            for ask, verdicts in zip(asks, decide(model, asks, self._read), strict=True):
+                for criterion, verdict in zip(ask.criteria, verdicts, strict=True):
+                    read.setdefault((ask.answer, criterion.key, ask.voter), []).append(_moved(verdict, ask.passage))
+        voted: dict[tuple[int, str], list[tuple[str, Verdict]]] = {}
+        by_key = {criterion.key: criterion for criterion in self._criteria}
+        for (at, key, voter), parts in read.items():
+            named = [(f"part {number}", verdict) for number, verdict in enumerate(parts, 1)]
+            one = merged(by_key[key], named, self.options.chunks, "parts")
+            voted.setdefault((at, key), []).append((voter.rpartition("#")[0], one))
+        return {
+            at: tuple(merged(one, voted[at, one.key], self.options.merge, "judgements") for one in self._criteria)
+            for at in stretches
+        }
 
-    def _tasks(self, at: int, answer: Answer) -> list[_Task]:
-        parts = [(criterion,) for criterion in self._criteria] if self.options.apart else [self._criteria]
-        return [
-            _Task(at, part, judge_request(_turned(part, sample), answer, self.options.longest, sample or None))
-            for part in parts
-            for sample in range(self.options.samples)
-        ]
+    def _asks(self, model: str, answers: Sequence[Answer], stretches: Stretches) -> Iterator[Ask]:
+        """Requests that share a beginning stand next to each other: of one prompt, then of one order of criteria."""
+        size = self.options.per_call or len(self._criteria)
+        alternatives = ALTERNATIVES if self.options.mode == "expected" else 0
+        by_prompt: dict[object, list[int]] = {}
+        for at in stretches:
+            by_prompt.setdefault(answers[at].prompt, []).append(at)
+        votes = [(wording, sample) for wording in self.options.wordings for sample in range(self.options.samples)]
+        for group in by_prompt.values():
+            for wording, sample in votes:
+                voter = f"{model}/{wording}" if len(self.options.wordings) > 1 else model
+                order = self._order(sample)
+                parts = [order[start : start + size] for start in range(0, len(order), size)]
+                seed = derive_seed("judge", sample) % SEEDS if sample else None
+                shared = [(at, passage) for at in group for passage in stretches[at]]
+                for at, passage in shared:
+                    for part in parts:
+                        request = judge_request(
+                            part,
+                            answers[at],
+                            passage,
+                            wording=wording,
+                            apart=len(parts) > 1,
+                            seed=seed,
+                            alternatives=alternatives,
+                        )
+                        yield Ask(at, part, passage, f"{voter}#{sample}", request)
 
-    def _decided(self, answers: Sequence[Answer], tasks: list[_Task]) -> list[tuple[Verdict, ...]]:
-        """The verdicts of each task, tried again where its reply decides nothing."""
-        tries = [1] * len(tasks)
-        # Read once: by `follow`, as each reply comes, and not again when all are there.
-        last: list[tuple[Said, tuple[Judged, ...] | Cause] | None] = [None] * len(tasks)
+    def _order(self, sample: int) -> tuple[Criterion, ...]:
+        """The criteria as they are asked about: shuffled by their own content, whatever order a file has them in, and
+        moved on by one for each sample, so that each stands everywhere in turn."""
+        start = sample % len(self._criteria)
+        return self._shuffled[start:] + self._shuffled[:start]
 
-        def read(at: int, said: Said) -> tuple[Judged, ...] | Cause:
-            known = last[at]
-            if known is None or known[0] is not said:
-                known = last[at] = (said, self._read(answers[tasks[at].answer], tasks[at], said))
-            return known[1]
+    @cached_property
+    def _shuffled(self) -> tuple[Criterion, ...]:
+        order = sorted(self._criteria, key=lambda one: one.key)
+        Random(derive_seed("order", *(one.content_id for one in order))).shuffle(order)
+        return tuple(order)
 
-        def follow(at: int, said: Said) -> Request | None:
-            found = read(at, said)
-            if isinstance(said, NoReply) or not isinstance(found, Cause) or tries[at] >= ATTEMPTS:
-                return None
-            tries[at] += 1
-            if tries[at] == 2:
-                return repair_request(tasks[at].request, said.text, found.detail)
-            return replace(tasks[at].request, seed=derive_seed("again", tasks[at].request.seed or 0) % (1 << 31))
-
-        replies = _asked(self._model, [task.request for task in tasks], follow)
-        decided: list[tuple[Verdict, ...]] = []
-        for at, said in enumerate(replies):
-            found = read(at, said)
-            decided.append(_unjudged(found, tasks[at].criteria) if isinstance(found, Cause) else found)
-        return decided
-
-    def _read(self, answer: Answer, task: _Task, reply: Said) -> tuple[Judged, ...] | Cause:
-        """What a reply decides, or why it decides nothing."""
-        if isinstance(reply, NoReply):
-            return Cause("answer" if reply.code in ANSWERS_FAULT else "infrastructure", reply.code, reply.detail)
-        if reply.finish == "length":
-            # The answer's fault too: else it could leave its group by making the judge talk on and on.
-            return Cause(
-                "answer", "cut_off", "the reply was cut off before its end (if it is for all: raise max_tokens)"
-            )
-        try:
-            verdicts = read_reply(reply.text, task.criteria, answer.text)
-        except ValueError as error:
-            return Cause("answer", "unparseable", " ".join(str(error).split())[:200])
-        if self.options.support == "demand":
-            loose = [
-                criterion.key
-                for criterion, verdict in zip(task.criteria, verdicts, strict=True)
-                if verdict.value > criterion.tiers[0].value and not supported(verdict)
+    def _read(self, ask: Ask, reply: Reply) -> Reading:
+        """What a reply decides. Raises ValueError where it holds no verdict."""
+        text = ask.passage.text
+        judged = read_reply(reply.text, ask.criteria, text)
+        verdicts: list[Verdict] = list(judged)
+        if self.options.mode == "expected":
+            places = tier_places(reply.text, verdict_start(reply.text, ask.criteria, text))
+            verdicts = [
+                expected(criterion, named, reply.tokens, reply.text, places[criterion.key], self.options.mass)
+                for criterion, named in zip(ask.criteria, judged, strict=True)
             ]
-            if loose:
-                detail = f"what is quoted for {', '.join(loose)} does not stand in the answer"
-                return Cause("answer", "unsupported", detail)
-        return verdicts
+        loose: list[str] = []
+        if self.options.support == "demand":
+            for at, (criterion, named) in enumerate(zip(ask.criteria, judged, strict=True)):
+                if named.value > criterion.tiers[0].value and not supported(named):
+                    loose.append(criterion.key)
+                    cause = Cause("answer", "unsupported", "what is quoted does not stand in the answer")
+                    verdicts[at] = Unjudged(cause, CRITIC)
+        if loose:
+            fault = f"what is quoted for {', '.join(loose)} does not stand in the answer"
+            return Reading(tuple(verdicts), fault, attempts=2)
+        shaky = [one.cause for one in verdicts if isinstance(one, Unjudged) and one.cause.kind == "answer"]
+        return Reading(tuple(verdicts), shaky[0].detail if shaky else "")
+
+    def _compared(self, answers: Sequence[Answer], stretches: Stretches) -> dict[int, tuple[Verdict, ...]]:
+        """By comparisons with every anchor, in both orders."""
+        asks = [
+            Ask(at, (criterion,), passage, "", comparison(criterion, answers[at], passage, rung, answer_first=first))
+            for at, [passage] in stretches.items()
+            for criterion in self._shuffled
+            for rung in range(len(rungs(criterion)))
+            for first in (True, False)
+        ]
+        [model] = self._models.values()
+        said: dict[tuple[int, str], list[Verdict]] = {}
+        for ask, [verdict] in zip(asks, decide(model, asks, read_comparison), strict=True):
+            said.setdefault((ask.answer, ask.criteria[0].key), []).append(verdict)
+        return {at: tuple(placed(one, said[at, one.key]) for one in self._criteria) for at in stretches}
 
 
-def _unjudged(cause: Cause, criteria: Sequence[Criterion]) -> tuple[Verdict, ...]:
-    return tuple(Unjudged(cause, CRITIC) for _ in criteria)
-
-
-def _asked(model: ChatModel, requests: list[Request], follow: Follow) -> list[Said]:
-    if not requests:
-        return []
-    try:
-        said = model.ask(requests, follow)
-        if len(said) != len(requests):
-            raise ValueError(f"{len(said)} replies to {len(requests)} requests")
-    except SetupError:
-        raise
-    except Exception as error:  # noqa: BLE001  whatever a client raises, no answer is to blame for it
-        # Only the type: a message may hold a URL with a key in it.
-        return [NoReply("judge_failed", type(error).__name__) for _ in requests]
-    return said
-
-
-def _turned(criteria: tuple[Criterion, ...], sample: int) -> tuple[Criterion, ...]:
-    """The criteria in another order for each sample: what is asked first is judged otherwise than the last."""
-    start = sample % len(criteria)
-    return criteria[start:] + criteria[:start]
-
-
-def _mean(criterion: Criterion, verdicts: list[Verdict]) -> Verdict:
-    """Of several samples; one that failed fails the verdict, by infrastructure first: nothing is averaged over what
-    could be judged."""
-    for kind in ("infrastructure", "answer"):
-        for verdict in verdicts:
-            if isinstance(verdict, Unjudged) and verdict.cause.kind == kind:
-                return verdict
-    judged = [verdict for verdict in verdicts if isinstance(verdict, Judged)]
-    if len(judged) == 1:
-        return judged[0]
-    values = [verdict.value for verdict in judged]
-    value = fmean(values)
-    note = Evidence(f"mean of {len(values)} judgements from {min(values):.2f} to {max(values):.2f}")
-    return Judged(value, criterion.tier_of(value), CRITIC, (note, *judged[0].evidence))
+def _moved(verdict: Verdict, passage: Passage) -> Verdict:
+    """The verdict on a passage with its evidence's places in the whole answer."""
+    if isinstance(verdict, Unjudged) or not passage.start:
+        return verdict
+    evidence = tuple(
+        Evidence(item.note, item.start + passage.start, item.end + passage.start)
+        if item.start is not None and item.end is not None
+        else item
+        for item in verdict.evidence
+    )
+    return replace(verdict, evidence=evidence)
 
 
 def _with(verdict: Verdict, marks: tuple[Evidence, ...]) -> Verdict:
@@ -231,6 +209,8 @@ def _with(verdict: Verdict, marks: tuple[Evidence, ...]) -> Verdict:
 
 class JudgeCritics:
     """Several judge critics as one: a part for each set of options."""
+
+    name = CRITIC
 
     def __init__(self, parts: Sequence[JudgeCritic]) -> None:
         self._parts = tuple(parts)
@@ -253,11 +233,21 @@ class JudgeCritics:
 @critic_registry.register("judge")
 def make_judge_critic(criteria: Sequence[Criterion], tools: Tools) -> JudgeCritic | JudgeCritics:
     """The critic for all judge criteria of a rubric. No judge, no pretending: raises SetupError where none is
-    configured, and RubricError for an option that it does not know."""
-    takes = f"there are: {', '.join(JudgeOptions.model_fields)}"
+    configured, and RubricError for an option, or the name of a judge, that it does not know."""
     options: dict[JudgeOptions, list[Criterion]] = {}
     for criterion in criteria:
-        options.setdefault(read_options(criterion, JudgeOptions, takes), []).append(criterion)
+        options.setdefault(judge_options(criterion), []).append(criterion)
+    parts = [JudgeCritic(part, _models(part, chosen, tools), chosen) for chosen, part in options.items()]
+    return parts[0] if len(parts) == 1 else JudgeCritics(parts)
+
+
+def _models(criteria: Sequence[Criterion], options: JudgeOptions, tools: Tools) -> dict[str, ChatModel]:
+    unknown = next((name for name in options.models if name not in tools.judges), None)
+    if unknown is not None:
+        there = f"{near(unknown, tools.judges)}; there are: {', '.join(tools.judges) or 'none'}"
+        raise RubricError(f"criterion {criteria[0].key!r}: no judge is called {unknown!r}{there}")
+    if options.models:
+        return {name: tools.judges[name]() for name in options.models}
     if tools.judge is None:
         keys = ", ".join(criterion.key for criterion in criteria)
         raise SetupError(
@@ -265,6 +255,4 @@ def make_judge_critic(criteria: Sequence[Criterion], tools: Tools) -> JudgeCriti
             "name an endpoint under `judge` in the recipe or with --judge, or give these criteria a check or an"
             " exemplar critic"
         )
-    model = tools.judge()
-    parts = [JudgeCritic(part, model, chosen) for chosen, part in options.items()]
-    return parts[0] if len(parts) == 1 else JudgeCritics(parts)
+    return {"judge": tools.judge()}

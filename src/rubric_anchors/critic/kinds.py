@@ -7,6 +7,7 @@ from pydantic import BaseModel, ValidationError
 
 from rubric_anchors.core.errors import RubricError
 from rubric_anchors.core.registry import Registry
+from rubric_anchors.core.words import near
 from rubric_anchors.critic.base import CriticFactory
 from rubric_anchors.rubric.model import Criterion
 
@@ -17,14 +18,20 @@ critic_registry: Final[Registry[CriticFactory]] = Registry(
 )
 
 
-def read_options(criterion: Criterion, options: type[Options], takes: str) -> Options:
-    """What stands under `with` of a criterion's critic. Raises RubricError that names the criterion and the option;
-    `takes` says what there is."""
+def read_options(criterion: Criterion, options: type[Options]) -> Options:
+    """What stands under `with` of a criterion's critic. Raises RubricError that names the criterion and the option, and
+    says what was seen and what there is."""
     try:
         return options.model_validate(criterion.critic.options)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise RubricError(
-            f"criterion {criterion.key!r}: {criterion.critic.kind} option {place!r}: {first['msg']}; {takes}"
-        ) from error
+        if first["type"] == "value_error":
+            what = str(first["ctx"]["error"])
+        elif first["type"] == "extra_forbidden":
+            there = ", ".join(options.model_fields)
+            what = f"there is no such option{near(place, options.model_fields)}; there are: {there}"
+        else:
+            what = f"{first['msg'][:1].lower()}{first['msg'][1:]}; seen {str(first['input'])[:60]!r}"
+        named = f"option {place!r}" if place else "options"
+        raise RubricError(f"criterion {criterion.key!r}: {criterion.critic.kind} {named}: {what}") from error

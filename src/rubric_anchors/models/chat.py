@@ -21,8 +21,8 @@ class Request:
 
     turns: tuple[ChatTurn, ...]
     schema: str = ""
-    """JSON Schema that the reply should meet, as canonical JSON; empty: free text. A model that cannot be held to a
-    schema replies as it likes: whoever asks reads the reply all the same."""
+    """JSON Schema that the reply should meet, as JSON, its keys in the order of the reply; empty: free text. A model
+    that cannot be held to a schema replies as it likes: whoever asks reads the reply all the same."""
     seed: int | None = None
     """Another seed is another try; None: the endpoint's own."""
     alternatives: int = 0

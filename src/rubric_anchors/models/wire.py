@@ -29,6 +29,8 @@ _TOO_LONG = re.compile(
     r"|exceed\w* the (?:available|maximum)|prompt is too",
     re.IGNORECASE,
 )
+ENDED_EARLY: Final = ("length", "content_filter")
+"""Why a reply may hold nothing although the endpoint did its work."""
 _SCHEMA_REFUSED = re.compile(r"response_format|json_schema|structured|guided|grammar", re.IGNORECASE)
 
 
@@ -117,9 +119,14 @@ def _reply(body: bytes) -> Reply | NoReply | Again:
         content = "".join(part.get("text", "") for part in content if isinstance(part, dict))
     finish = choice.get("finish_reason")
     finish = finish if isinstance(finish, str) else "stop"
+    refusal = message.get("refusal")
+    if isinstance(refusal, str) and refusal.strip():
+        content, finish = refusal, "refusal"
     if not isinstance(content, str) or not content.strip():
-        # All tokens spent on reasoning, or nothing said at all.
-        return Again(NoReply("empty_reply", f"finish: {finish}"))
+        if finish not in ENDED_EARLY:
+            return Again(NoReply("empty_reply", f"finish: {finish}"))
+        # All tokens spent on reasoning, or held back: what was asked did that, and the endpoint works.
+        content = ""
     return Reply(content, finish, _tokens(choice.get("logprobs")), _usage(read.get("usage")))
 
 

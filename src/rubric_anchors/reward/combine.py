@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from rubric_anchors.aggregate import Plan
+from rubric_anchors.aggregate import Plan, vetoed_already
 from rubric_anchors.rubric.outcome import (
     Cause,
     Contribution,
@@ -40,16 +40,18 @@ def combine(parts: Sequence[Part]) -> Outcome:
     With w the weights scaled to sum 1 and m the rubrics' rewards before their vetoes: sum(w m), then times every factor
     that fired, then at most the lowest cap that fired. (Taking the vetoed rewards into the mean instead would let a
     second rubric buy back half of what a veto took.) One rubric alone is passed through as it is. Unscored by one
-    rubric is Unscored: what it would have said, a veto for one, is not known.
+    rubric is Unscored: what it would have said, a veto for one, is not known. A rubric that was skipped because of
+    another's veto, which leaves nothing, adds nothing.
     """
     if len(parts) == 1:
         return parts[0].outcome
-    scored: list[tuple[Part, Scored]] = []
-    for part in parts:
-        if isinstance(part.outcome, Unscored):
-            cause = part.outcome.cause
-            return Unscored(Cause(cause.kind, cause.code, f"{part.name}: {cause.detail}".rstrip(": ")))
-        scored.append((part, part.outcome))
+    scored = [(part, part.outcome) for part in parts if isinstance(part.outcome, Scored)]
+    failed = [(part.name, part.outcome.cause) for part in parts if isinstance(part.outcome, Unscored)]
+    if any(_leaves_nothing(part) for part, _ in scored):
+        failed = [(name, cause) for name, cause in failed if cause.kind != "skipped"]
+    if failed:
+        name, cause = min(failed, key=lambda one: one[1].kind == "skipped")
+        return Unscored(Cause(cause.kind, cause.code, f"{name}: {cause.detail}".rstrip(": ")))
     total = math.fsum(part.weight for part in parts)
     steps = [
         Contribution(step, part.weight / total * item.delta, f"{part.name}: {item.note}")
@@ -74,6 +76,12 @@ def combine(parts: Sequence[Part]) -> Outcome:
     return Scored(reward, tuple(steps))
 
 
+def _leaves_nothing(part: Part) -> bool:
+    """Whether a veto of the part that brings everything to 0 has fired, by what was judged."""
+    values = {key: verdict.value for key, verdict in part.card if isinstance(verdict, Judged)}
+    return vetoed_already(part.plan, values) is not None
+
+
 def _effect(part: Part, outcome: Scored) -> tuple[float, float | None]:
     """(product of the factors, lowest of the caps or None) of the vetoes that fired in one rubric.
 
@@ -82,7 +90,10 @@ def _effect(part: Part, outcome: Scored) -> tuple[float, float | None]:
     factor, caps = 1.0, []
     for line in part.plan.vetoes:
         verdict = part.card.verdicts[line.at]
-        fires = bool(line.fires(np.array(verdict.value))) if isinstance(verdict, Judged) else line.possible
+        if isinstance(verdict, Judged):
+            fires = bool(line.fires(np.array(verdict.value)))
+        else:
+            fires = line.possible and verdict.cause.kind != "skipped"
         if fires and line.cap is not None:
             caps.append(line.cap)
         elif fires:

@@ -3,22 +3,18 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from rubric_anchors.aggregate import Plan, aggregate, vetoed_already
 from rubric_anchors.core.errors import DataError, InputError, SetupError
 from rubric_anchors.critic.answer import Answer
-from rubric_anchors.critic.base import Critic, Tools
+from rubric_anchors.critic.base import Critic, Sparing, Tools
 from rubric_anchors.critic.build import build_critics
-from rubric_anchors.critic.judge import CRITIC as JUDGE
 from rubric_anchors.reward.combine import Part, combine
 from rubric_anchors.reward.marks import Marks
 from rubric_anchors.rubric.model import Rubric
 from rubric_anchors.rubric.outcome import Cause, Judged, Outcome, Scorecard, Unjudged, Verdict
 
 __all__ = ["Marks", "Scorer"]
-
-NOT_ASKED: Final = Cause("answer", "vetoed", "a veto has already fired; the judge was not asked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,29 +25,42 @@ class _Ready:
     plan: Plan
     critics: tuple[Critic, ...]
 
-    def judge(self, answers: Sequence[Answer]) -> list[tuple[Scorecard, Outcome]]:
+    def free(self, answers: Sequence[Answer]) -> list[dict[str, Verdict]]:
+        """What the critics say that cost nothing to ask, by key."""
         verdicts: list[dict[str, Verdict]] = [{} for _ in answers]
-        # Judges last: they are not asked about what a check's veto has already brought to nothing.
-        for critic in sorted(self.critics, key=_spares):
-            asked = [at for at, found in enumerate(verdicts) if not (_spares(critic) and self._vetoed(found))]
-            rows = dict(zip(asked, _judged(critic, [answers[at] for at in asked]), strict=True)) if asked else {}
-            not_asked = (Unjudged(NOT_ASKED, JUDGE),) * len(critic.keys)
-            for at, found in enumerate(verdicts):
-                found.update(zip(critic.keys, rows.get(at, not_asked), strict=True))
-        cards = [
-            Scorecard(self.rubric.content_id, self.rubric.keys, tuple(found[key] for key in self.rubric.keys))
-            for found in verdicts
-        ]
+        for critic in self.critics:
+            if not isinstance(critic, Sparing):
+                _enter(verdicts, critic, _judged(critic, answers))
+        return verdicts
+
+    def vetoed(self, found: Mapping[str, Verdict]) -> str | None:
+        """The criterion whose veto has left nothing, by what was found so far; None where there is none."""
+        return vetoed_already(self.plan, {key: one.value for key, one in found.items() if isinstance(one, Judged)})
+
+    def finish(
+        self, answers: Sequence[Answer], verdicts: Sequence[dict[str, Verdict]], causes: Sequence[Cause | None]
+    ) -> list[tuple[Scorecard, Outcome]]:
+        """Asks the other critics, which are spared the answers that have a cause in `causes`; adds up."""
+        for critic in self.critics:
+            if isinstance(critic, Sparing):
+                spared = [cause if critic.spares else None for cause in causes]
+                rows = iter(
+                    _judged(critic, [answer for answer, cause in zip(answers, spared, strict=True) if not cause])
+                )
+                name = getattr(critic, "name", type(critic).__name__)
+                _enter(
+                    verdicts,
+                    critic,
+                    [tuple(Unjudged(cause, name) for _ in critic.keys) if cause else next(rows) for cause in spared],
+                )
+        keys = self.rubric.keys
+        cards = [Scorecard(self.rubric.content_id, keys, tuple(found[key] for key in keys)) for found in verdicts]
         return [(card, aggregate(self.plan, card)) for card in cards]
 
-    def _vetoed(self, found: Mapping[str, Verdict]) -> bool:
-        known = {key: verdict.value for key, verdict in found.items() if isinstance(verdict, Judged)}
-        return vetoed_already(self.plan, known)
 
-
-def _spares(critic: Critic) -> bool:
-    """Whether the critic need not be asked about answers that are worth nothing anyhow: a judge, which costs money."""
-    return bool(getattr(critic, "spares", False))
+def _enter(verdicts: Sequence[dict[str, Verdict]], critic: Critic, rows: Sequence[tuple[Verdict, ...]]) -> None:
+    for found, row in zip(verdicts, rows, strict=True):
+        found.update(zip(critic.keys, row, strict=True))
 
 
 class Scorer:
@@ -114,15 +123,42 @@ class Scorer:
         for answer, names in asked:
             for name in names:
                 of_rubric.setdefault(name, {})[answer] = None
-        judged = {
-            name: dict(zip(group, self._ready[name].judge(list(group)), strict=True))
-            for name, group in of_rubric.items()
-        }
+        judged = self._judged_all(asked, of_rubric)
         made: dict[tuple[Answer, tuple[str, ...]], Marks] = {}
         for answer, names in asked:
             if (answer, names) not in made:
                 made[answer, names] = self._marks(names, [judged[name][answer] for name in names])
         return [made[key] for key in asked]
+
+    def _judged_all(
+        self, asked: Sequence[tuple[Answer, tuple[str, ...]]], of_rubric: Mapping[str, Mapping[Answer, None]]
+    ) -> dict[str, dict[Answer, tuple[Scorecard, Outcome]]]:
+        """Critics that cost nothing first, over all rubrics: any one's veto holds for all, and what it has brought to
+        nothing no judge is asked about."""
+        free = {
+            name: dict(zip(group, self._ready[name].free(list(group)), strict=True))
+            for name, group in of_rubric.items()
+        }
+        causes: dict[tuple[str, Answer], Cause | None] = {}
+        for answer, names in asked:
+            fired = ((name, self._ready[name].vetoed(free[name][answer])) for name in names)
+            cause = next((_skipped(name, key) for name, key in fired if key), None)
+            for name in names:
+                # The same answer may stand under other rubrics too, where nothing has vetoed it.
+                known = causes.get((name, answer), cause)
+                causes[name, answer] = cause and known
+        return {
+            name: dict(
+                zip(
+                    group,
+                    self._ready[name].finish(
+                        list(group), list(free[name].values()), [causes[name, answer] for answer in group]
+                    ),
+                    strict=True,
+                )
+            )
+            for name, group in of_rubric.items()
+        }
 
     def _marks(self, names: tuple[str, ...], found: Sequence[tuple[Scorecard, Outcome]]) -> Marks:
         parts = [
@@ -146,9 +182,15 @@ class Scorer:
             raise DataError(f"rubrics {', '.join(names)} all have weight 0; one of them must carry weight")
 
 
+def _skipped(rubric: str, key: str) -> Cause:
+    return Cause("skipped", "vetoed", f"the veto on {key} of {rubric} leaves nothing: nobody was asked")
+
+
 def _judged(critic: Critic, answers: Sequence[Answer]) -> list[tuple[Verdict, ...]]:
     """The critic's verdicts. What it raises, and a value that is no number in 0..1, is a fault of its own: the criteria
     are then unjudged."""
+    if not answers:
+        return []
     try:
         rows = critic.judge(answers)
     except SetupError:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-CauseKind = Literal["infrastructure", "answer"]
+CauseKind = Literal["infrastructure", "answer", "skipped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,8 @@ class Cause:
 
     kind: CauseKind
     """`infrastructure`: the endpoint, the budget, the machine; says nothing about the answer, which leaves its group.
-    `answer`: this answer cannot be judged, again and again; it gets the worst by the rubric's policy."""
+    `answer`: this answer cannot be judged, again and again; it gets the worst by the rubric's policy. `skipped`: it was
+    not asked about, since a veto that leaves nothing had fired already; it can change nothing."""
     code: str
     """A stable word: `timeout`, `unparseable`, `no_judge`, ..."""
     detail: str = ""
