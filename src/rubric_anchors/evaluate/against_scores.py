@@ -84,8 +84,8 @@ def people_on_scores(ratings: Array, rows: Rows) -> dict[str, Figure]:
             parts.append((of.order(rater, pairs), there))
             count += len(pairs[0])
     statistic = of.mean_of(parts)
-    found["order"] = here.figure(statistic, "people", _alike(several), count, share=True) if parts else nothing(
-        _alike(several)
+    found["order"] = (
+        here.figure(statistic, "people", _alike(several), count, share=True) if parts else nothing(_alike(several))
     )
     return found
 

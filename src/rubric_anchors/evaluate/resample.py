@@ -47,7 +47,13 @@ def nothing(reason: str, n: int = 0) -> Figure:
 
 
 def figure(
-    statistic: Statistic, clusters: Sequence[str], seed: int, *, undefined: str, n: int | None = None, share: bool = False
+    statistic: Statistic,
+    clusters: Sequence[str],
+    seed: int,
+    *,
+    undefined: str,
+    n: int | None = None,
+    share: bool = False,
 ) -> Figure:
     """`statistic` over rows, with the bias-corrected and accelerated bootstrap over their clusters (95%).
 
