@@ -10,21 +10,28 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rubric_anchors.cli.calibrate import calibrate
 from rubric_anchors.cli.checks import checks
 from rubric_anchors.cli.critic import critic
 from rubric_anchors.cli.failures import INTERRUPTED, INTERRUPTED_LINE, debugging, explain, stop_signals
-from rubric_anchors.cli.show import Bars, Lines, closing_table, console, errors, score_table, selection_table
+from rubric_anchors.cli.show import (
+    Bars,
+    Lines,
+    closing_table,
+    console,
+    score_table,
+    selection_table,
+    tell,
+    tell_left_out,
+)
 from rubric_anchors.core.errors import Refused
 
 if TYPE_CHECKING:
     from rubric_anchors.app.prepare import Prepared
-
-MOST_ROWS_LISTED: Final = 100
-"""Of rows that cannot be read; the rest are counted."""
 
 app = typer.Typer(
     name="anchors",
@@ -107,14 +114,11 @@ def score(
         force=force,
         progress=_progress(),
     )
-    for row in tally.unreadable[:MOST_ROWS_LISTED]:
-        _tell(f"left out: {row.cause}")
-    if len(tally.unreadable) > MOST_ROWS_LISTED:
-        _tell(f"left out: {len(tally.unreadable) - MOST_ROWS_LISTED} more rows")
+    tell_left_out(tally.unreadable)
     console.print(score_table(tally))
     console.print(f"rows: {tally.out}", markup=False)
     if tally.scored == 0:
-        _tell("no answer could be scored")
+        tell("no answer could be scored")
         raise typer.Exit(1)
 
 
@@ -131,7 +135,7 @@ def select(
     selection = select_only(_prepared(recipe), out, stage, resume=resume, progress=_progress())
     console.print(selection_table(selection))
     if not selection.means:
-        _tell("no answer could be scored")
+        tell("no answer could be scored")
         raise typer.Exit(1)
 
 
@@ -185,6 +189,9 @@ def schema(
         atomic_write_text(out, text)
 
 
+app.command()(calibrate)
+
+
 def _prepared(recipe: Path) -> "Prepared":
     from rubric_anchors.app.prepare import prepare
 
@@ -229,18 +236,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _fail(line: str, code: int) -> None:
-    _tell(line)
+    tell(line)
     with suppress(OSError):
         sys.stdout.flush()
         sys.exit(code)
     _close_output()
     sys.exit(code)
-
-
-def _tell(line: str) -> None:
-    """One line on standard error; what a stranger's file put into it cannot draw on the terminal."""
-    shown = "".join(character if character.isprintable() else "?" for character in " ".join(line.split()))
-    errors.print(f"anchors: {shown}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _close_output() -> None:

@@ -4,7 +4,7 @@ import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +27,7 @@ from rubric_anchors.runs.records import Evaluation, Selection
 
 if TYPE_CHECKING:
     from rubric_anchors.app.score import Tally
+    from rubric_anchors.data.rows import Rejected
 
 console: Final = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 120)
 errors: Final = Console(stderr=True, highlight=False)
@@ -34,6 +35,24 @@ MOST_CRITERIA: Final = 40
 """Of the rows of a table; answers that carry their own rubrics may have any number."""
 LINE_EVERY: Final = 15.0
 """Seconds between lines where there is no terminal to draw a bar on."""
+
+
+MOST_ROWS_LISTED: Final = 100
+"""Of rows that cannot be read; the rest are counted."""
+
+
+def tell(line: str) -> None:
+    """One line on standard error; what a stranger's file put into it cannot draw on the terminal."""
+    shown = "".join(character if character.isprintable() else "?" for character in " ".join(line.split()))
+    errors.print(f"anchors: {shown}", markup=False, highlight=False, soft_wrap=True)
+
+
+def tell_left_out(rows: "Sequence[Rejected]") -> None:
+    """The rows of a table that could not be read, a line each."""
+    for row in rows[:MOST_ROWS_LISTED]:
+        tell(f"left out: {row.cause}")
+    if len(rows) > MOST_ROWS_LISTED:
+        tell(f"left out: {len(rows) - MOST_ROWS_LISTED} more rows")
 
 
 class _BarTask:

@@ -70,8 +70,8 @@ def read_labelled(source: str | Path, columns: Columns, scales: Mapping[str, Sca
     """The labelled answers of a file, a `datasets` folder or `hub:owner/name[:split]`.
 
     scales: by label, or for all under the empty name; where there is none, from the least to the largest score seen in
-    the label's columns. group: the column; empty: the prompt's id. Raises DataError where no row can be used or a column
-    is in none of them.
+    the label's columns. group: the column; empty: the prompt's id. Raises DataError where no row can be used or a
+    column is in none of them.
     """
     wanted = ("prompt", "response", *(name for each in columns.values() for name in each), *((group,) if group else ()))
 
@@ -150,9 +150,7 @@ def group_of(row: Row, column: str) -> str:
     """What stands in `column`, a number too; empty where no column is named. Raises DataError where it is empty."""
     value = row.values.get(column) if column else ""
     if value is None or (column and not str(value).strip()):
-        raise DataError(
-            f"{row.where}: the column {column!r} is missing or empty; rows need it to be resampled together"
-        )
+        raise DataError(f"{row.where}: the column {column!r} is missing or empty; it says what is resampled together")
     return str(value)
 
 

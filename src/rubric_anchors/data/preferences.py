@@ -53,7 +53,7 @@ class Pairs:
 
 
 def parse_pairs(given: str, preferences: Sequence[str]) -> tuple[tuple[str, str], tuple[Preference, ...]]:
-    """What --pairs (`chosen,rejected`) and --preference (`label`, `label=1,2` or `label=1,2,0`) say. Raises InputError."""
+    """What --pairs (`chosen,rejected`) and --preference (`label`, `label=1,2,0`) say. Raises InputError."""
     names = tuple(name.strip() for name in given.split(","))
     if len(names) != 2 or not all(names) or names[0] == names[1]:
         raise InputError(f"--pairs takes the two columns with the answers, e.g. chosen,rejected; seen {given[:60]!r}")

@@ -1,4 +1,4 @@
-"""The scales of people's scores: numbers between two ends, or words in an order; each place becomes a number in 0..1."""
+"""The scales of people's scores: numbers between two ends, or words in an order, each with a place in 0..1."""
 
 import math
 import re
@@ -88,7 +88,7 @@ def _scale(text: str, given: str) -> Scale:
     words = tuple(word.strip() for word in text.split(","))
     if len(words) < 2 or not all(words) or len({word.casefold() for word in words}) < len(words):
         raise InputError(
-            f"--scale takes two ends (1..5) or different words from least to most (bad,ok,good), for one label with its "
-            f"name before (warmth=1..5); seen {given[:60]!r}"
+            "--scale takes two ends (1..5) or different words from least to most (bad,ok,good), and for one label "
+            f"its name before (warmth=1..5); seen {given[:60]!r}"
         )
     return Scale(0.0, float(len(words) - 1), words)

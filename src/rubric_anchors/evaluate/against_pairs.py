@@ -35,12 +35,10 @@ def pair_figures(apart: Array, ratings: Array, rows: Rows) -> dict[str, Figure]:
         return {name: found[name] for name in FIGURES}
     told, longer = label != 0, np.sign(here.lengths)
     uneven = longer != 0
-    found["order"] = here.figure(
-        of.share(0.5 + 0.5 * side * label, told), "order", "people prefer neither answer", int(told.sum()), share=True
-    )
-    found["longer"] = here.figure(
-        of.share(0.5 * (side - label) * longer, uneven), "longer", "both answers are equally long", int(uneven.sum())
-    )
+    right = 0.5 + 0.5 * side * label
+    lean = 0.5 * (side - label) * longer
+    found["order"] = here.at(told).figure(of.share(right[told]), "order", "people prefer neither answer", share=True)
+    found["longer"] = here.at(uneven).figure(of.share(lean[uneven]), "longer", "both answers are equally long")
     one_sided = len(np.unique(label)) == 1
     given = np.ones(n) if one_sided else label
     slope = of.slope(apart, here.lengths, given, through_zero=one_sided)

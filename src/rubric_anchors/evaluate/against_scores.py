@@ -112,7 +112,11 @@ def one_against_others(ratings: Array) -> Iterator[tuple[NDArray[np.bool_], Arra
 def _order(values: Array, pairs: of.Pairs, rows: Rows, name: str, none: str) -> Figure:
     if not len(pairs[0]):
         return nothing(none)
-    return rows.figure(of.order(values, pairs), name, none, len(pairs[0]), share=True)
+    # Only what stands in a pair is resampled: ten prompts are needed that have a pair, not ten prompts.
+    kept, places = np.unique(np.concatenate(pairs), return_inverse=True)
+    lower, higher = np.split(places, 2)
+    here = rows.at(np.isin(np.arange(len(values)), kept))
+    return here.figure(of.order(values[kept], (lower, higher)), name, none, len(lower), share=True)
 
 
 def _flat(values: Array, labels: Array) -> str:

@@ -192,7 +192,7 @@ def slope(values: Array, on: Array, given: Array, *, through_zero: bool = False)
         total = counts.sum(axis=1)
 
         def joint(a: Array, b: Array) -> Array:
-            product = counts @ (a * b) / total
+            product: Array = counts @ (a * b) / total
             return product if through_zero else product - (counts @ a / total) * (counts @ b / total)
 
         x, y, xy = joint(on, on), joint(given, given), joint(on, given)

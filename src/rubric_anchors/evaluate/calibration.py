@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
 from rubric_anchors.core.frozen import Frozen
 from rubric_anchors.evaluate.agreement import BINS, bins_of
@@ -43,14 +44,14 @@ class Target(Frozen):
     used: int
     """Answers or pairs with both a verdict and a label."""
     unlabelled: int
-    unjudged: dict[str, int] = {}
+    unjudged: dict[str, int] = Field(default_factory=dict)
     """Cause to the number of labelled answers (or pairs) that are left out by it."""
     raters: int
     scale: str = ""
     """Of the labels, in words; empty for pairs."""
     figures: dict[str, Figure]
     """Critic against people, by name: see docs/calibrate.md."""
-    people: dict[str, Figure] = {}
+    people: dict[str, Figure] = Field(default_factory=dict)
     """People among themselves, where there are several raters."""
     bins: tuple[Bin, ...] = ()
     again: Again | None = None

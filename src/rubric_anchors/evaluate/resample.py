@@ -1,4 +1,4 @@
-"""A figure with its interval, by resampling whole clusters. Pure NumPy and SciPy.
+"""A figure with its interval, by resampling whole clusters. Pure NumPy.
 
 Every figure here is a function of how often each row counts, so that a resample is a row of counts, leaving a cluster
 out is a row of ones and zeros, and a thousand resamples are one matrix product.
@@ -9,7 +9,6 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from rubric_anchors.core.frozen import Frozen
 from rubric_anchors.evaluate.paired import LEVEL, bca
@@ -39,6 +38,15 @@ class Figure(Frozen):
     n: int
     """Rows, or pairs of answers, that it rests on."""
     reason: str = ""
+
+    @property
+    def words(self) -> str:
+        """`0.620 (0.550 to 0.690)`, the bare figure where there is no interval, a dash where there is no figure."""
+        if self.value is None:
+            return "-"
+        if self.low is None or self.high is None:
+            return f"{self.value:.3f}"
+        return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
 
 
 def nothing(reason: str, n: int = 0) -> Figure:
