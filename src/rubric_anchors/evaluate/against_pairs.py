@@ -25,9 +25,13 @@ def pair_figures(apart: Array, ratings: Array, rows: Rows) -> dict[str, Figure]:
         return {name: nothing(NO_ROW) for name in FIGURES}
     apart, label, here = apart[used], labels[used], rows.at(used)
     side, n = sign(apart), len(label)
+    # Of `chosen` and `rejected` which stands first means nothing: no figure may rest on it.
+    one_sided, on_one_side = len(np.unique(label)) == 1, nothing("the preferred answers all stand on one side", n)
     found = {
         "ties": here.figure(of.share(side == 0), "ties", NO_ROW, share=True),
-        "alpha": here.figure(joined_alpha(side, ratings[:, used]), "alpha", "all preferences are alike"),
+        "alpha": on_one_side
+        if one_sided
+        else here.figure(joined_alpha(side, ratings[:, used]), "alpha", "all preferences are alike"),
     }
     if not side.any():
         silent = "the critic gives both answers of every pair the same"
@@ -39,12 +43,11 @@ def pair_figures(apart: Array, ratings: Array, rows: Rows) -> dict[str, Figure]:
     lean = 0.5 * (side - label) * longer
     found["order"] = here.at(told).figure(of.share(right[told]), "order", "people prefer neither answer", share=True)
     found["longer"] = here.at(uneven).figure(of.share(lean[uneven]), "longer", "both answers are equally long")
-    one_sided = len(np.unique(label)) == 1
     given = np.ones(n) if one_sided else label
     slope = of.slope(apart, here.lengths, given, through_zero=one_sided)
     found["length"] = here.figure(slope, "length", "the lengths do not vary beside the preferences")
     found["position"] = (
-        nothing("the preferred answers all stand on one side", n)
+        on_one_side
         if one_sided
         else here.figure(of.intercept(apart, here.lengths, label), "position", "nothing varies beside the preferences")
     )

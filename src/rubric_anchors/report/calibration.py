@@ -65,7 +65,7 @@ def picture(calibration: Calibration) -> str:
         .render(
             width=WIDTH,
             height=floor + 30 + (36 + STEP[1] * deep if panels else 0),
-            title=f"{calibration.rubric} against people: {calibration.rows:,} {what} of {calibration.data}",
+            title=f"{calibration.rubric[:48]} against people: {calibration.rows:,} {what} of {calibration.data[:48]}",
             rows=rows,
             panels=panels,
             panel=PANEL,
@@ -104,7 +104,7 @@ def _panel(target: Target, at: int, top: float) -> Panel:
         for each in target.bins
     )
     error = target.figures["calibration_error"]
-    return Panel(target.key, x, y, dots, f"calibration error {error.words}")
+    return Panel(target.key, x, y, dots, f"error {error.words}")
 
 
 def _along(value: float) -> float:
