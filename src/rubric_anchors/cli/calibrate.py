@@ -177,7 +177,7 @@ def _write(made: "Calibrated", json_file: Path | None, figure: Path | None, shru
         from rubric_anchors.evaluate.shrink import shrink_factors
 
         found = made.calibration.model_dump(mode="json")
-        atomic_write_json(json_file, {**found, "shrink": shrink_factors(made.calibration)})
+        atomic_write_json(json_file, {**found, "shrink": {**shrink_factors(made.calibration)}})
         console.print(f"figures: {json_file}", markup=False)
     if figure:
         from rubric_anchors.report.calibration import picture
