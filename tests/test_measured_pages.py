@@ -1,7 +1,8 @@
-"""The tables of docs/ai-tone.md, docs/liking.md and docs/exemplars.md are those of the measurements."""
+"""The tables of the pages on AI tone, liking, exemplars and calibration are those of the measurements."""
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,3 +67,48 @@ def test_a_row_on_the_demo_s_anchors_has_the_measured_figures(name: str) -> None
     low, high = found["interval"]
     row = f"| {found['order']:.3f} ({low:.3f} to {high:.3f}) | {found['right']:.0%} | {found['confident']:.0%} |"
     assert f"{row} {found['nearest anchor']:.3f} |" in EXEMPLARS
+
+
+CALIBRATED = json.loads((ROOT / "benchmarks" / "results" / "calibrate.json").read_text(encoding="utf-8"))
+AGREEMENT = (ROOT / "docs" / "calibrate.md").read_text(encoding="utf-8")
+PAIRED = [name for name, found in CALIBRATED.items() if found["kind"] == "pairs"]
+
+
+def cell(figure: Any) -> str:
+    """`value (low to high)`; a dash where the result has a reason in place of a figure."""
+    if isinstance(figure, str):
+        return "-"
+    return f"{figure[0]:.3f} ({figure[1]:.3f} to {figure[2]:.3f})" if len(figure) == 3 else f"{figure[0]:.3f}"
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [(name, key) for name, found in CALIBRATED.items() if name not in PAIRED for key in found["targets"]],
+)
+def test_a_row_on_scores_has_the_measured_figures(name: str, key: str) -> None:
+    found = CALIBRATED[name]["targets"][key]
+    figures = " | ".join(cell(found["figures"][figure]) for figure in ("kappa", "spearman", "order"))
+    people = cell(found["people"]["order"]) if found["people"] else "-"
+    [row] = [line for line in AGREEMENT.splitlines() if line.startswith(f"| {name} | {key} |")]
+    assert row.endswith(f"| {found['n']} | {figures} | {people} |")
+
+
+def test_the_rows_on_pairs_have_the_measured_figures_and_are_bold_where_a_coin_is_left_out() -> None:
+    named = " | ".join(f"{name} ({CALIBRATED[name]['rows']})" for name in PAIRED)
+    assert f"| critic | {named} |" in AGREEMENT
+    bold = 0
+    for key in CALIBRATED[PAIRED[0]]["targets"]:
+        cells = []
+        for name in PAIRED:
+            figure = CALIBRATED[name]["targets"][key]["figures"]["order"]
+            clear = len(figure) == 3 and not figure[1] <= 0.5 <= figure[2]
+            bold += clear
+            cells.append(f"**{cell(figure)}**" if clear else cell(figure))
+        assert f"| {key} | {' | '.join(cells)} |" in AGREEMENT
+    assert f"{bold} of the 66 are bold" in AGREEMENT
+
+
+def test_the_page_says_how_people_and_the_whole_rubric_do_on_pandalm() -> None:
+    found = CALIBRATED["pandalm"]["targets"]["reward"]
+    people, rubric = found["people"]["order"][0], found["figures"]["order"][0]
+    assert f"in {people:.3f} of pairs, and the whole rubric in {rubric:.3f}" in AGREEMENT

@@ -17,6 +17,8 @@ COMMANDS: Final = {
     "evaluate": "RECIPE --out --model --resume",
     "report": "RUN",
     "schema": "--out",
+    "calibrate": "DATA --rubric --labels --scale --pairs --preference --group --again --json --figure --shrunk "
+    "--judge-reasoning --allow-code --seed --force",
     "checks": "COMMAND ARGS",
     "critic": "COMMAND ARGS",
 }

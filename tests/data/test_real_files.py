@@ -7,6 +7,8 @@ import pytest
 
 from rubric_anchors.core.errors import DataError
 from rubric_anchors.core.jsonl import scan_jsonl
+from rubric_anchors.data.labelled import read_labelled
+from rubric_anchors.data.preferences import Preference, read_pairs
 from rubric_anchors.data.rows import read_answers, read_prompts
 
 
@@ -53,3 +55,22 @@ def test_another_meaning_of_a_column_is_said_not_guessed(real: Path) -> None:
     path = file(real, "healthbench_sample/items.jsonl")
     with pytest.raises(DataError, match=r"items\.jsonl:1: rubrics: expected a list of ids, seen a mapping in it"):
         read_prompts(path)
+
+
+def test_real_preferences_are_read(real: Path) -> None:
+    said = (Preference("label", ("0", "1", "2")),)
+    found = read_pairs(file(real, "autoj/testdata_pairwise.jsonl"), ("response 1", "response 2"), said)
+    assert found.rejected == ()
+    assert {row.preferred for row in found.rows} == {(1.0,), (-1.0,), (0.0,)}
+
+
+def test_real_pairs_that_hold_several_answers_are_refused_with_what_was_seen(real: Path) -> None:
+    with pytest.raises(DataError, match=r"chosen: expected text, seen a list .*; no row can be used"):
+        read_pairs(file(real, "rmbench/chat_filtered.json"), ("chosen", "rejected"), ())
+
+
+def test_real_scores_beside_an_answer_of_another_name_are_refused_with_the_columns(real: Path) -> None:
+    with pytest.raises(
+        DataError, match="the column 'response' is in no row; there are: prompt_idx, prompt, human_story"
+    ):
+        read_labelled(file(real, "hanna/human_stories_rated.jsonl"), {"reward": ("ratings",)}, {})

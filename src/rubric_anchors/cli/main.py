@@ -10,23 +10,29 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, TextIO
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rubric_anchors.cli.calibrate import calibrate
 from rubric_anchors.cli.checks import checks
 from rubric_anchors.cli.critic import critic
 from rubric_anchors.cli.failures import INTERRUPTED, INTERRUPTED_LINE, debugging, explain, stop_signals
-from rubric_anchors.cli.show import Bars, Lines, closing_table, console, errors, printable, score_table, selection_table
+from rubric_anchors.cli.show import (
+    Bars,
+    Lines,
+    close_output,
+    closing_table,
+    console,
+    score_table,
+    selection_table,
+    tell,
+    tell_left_out,
+)
 from rubric_anchors.core.errors import Refused
 
 if TYPE_CHECKING:
     from rubric_anchors.app.prepare import Prepared
-
-MOST_ROWS_LISTED: Final = 100
-"""Of rows that cannot be read; the rest are counted."""
-LONGEST_LINE: Final = 1200
-"""Characters of a line on standard error: a name in a stranger's file may be as long as the file."""
 
 app = typer.Typer(
     name="anchors",
@@ -142,14 +148,11 @@ def score(
         judge=config,
         progress=_progress(),
     )
-    for row in tally.unreadable[:MOST_ROWS_LISTED]:
-        _tell(f"left out: {row.cause}")
-    if len(tally.unreadable) > MOST_ROWS_LISTED:
-        _tell(f"left out: {len(tally.unreadable) - MOST_ROWS_LISTED} more rows")
+    tell_left_out(tally.unreadable)
     console.print(score_table(tally))
     console.print(f"rows: {tally.out}", markup=False)
     if tally.scored == 0:
-        _tell("no answer could be scored")
+        tell("no answer could be scored")
         raise typer.Exit(1)
 
 
@@ -166,7 +169,7 @@ def select(
     selection = select_only(_prepared(recipe), out, stage, resume=resume, progress=_progress())
     console.print(selection_table(selection))
     if not selection.means:
-        _tell("no answer could be scored")
+        tell("no answer could be scored")
         raise typer.Exit(1)
 
 
@@ -220,6 +223,9 @@ def schema(
         atomic_write_text(out, text)
 
 
+app.command()(calibrate)
+
+
 def _prepared(recipe: Path) -> "Prepared":
     from rubric_anchors.app.prepare import prepare
 
@@ -252,7 +258,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             _fail(INTERRUPTED_LINE, INTERRUPTED)
         sys.stdout.flush()
     except BrokenPipeError:
-        _close_output(sys.stdout)
+        close_output(sys.stdout)
         sys.exit(1)
     except Exception as error:  # noqa: BLE001  the last one to hear of it: nothing may end in a traceback
         if debugging():
@@ -264,28 +270,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _fail(line: str, code: int) -> None:
-    _tell(line)
+    tell(line)
     with suppress(OSError):
         sys.stdout.flush()
         sys.exit(code)
-    _close_output(sys.stdout)
+    close_output(sys.stdout)
     sys.exit(code)
-
-
-def _tell(line: str) -> None:
-    """One line on standard error; what a stranger's file put into it cannot draw on the terminal, nor fill it."""
-    line = " ".join(line.split())
-    if len(line) > LONGEST_LINE:
-        line = f"{line[: LONGEST_LINE // 2]} [...] {line[-LONGEST_LINE // 2 :]}"
-    try:
-        errors.print(f"anchors: {printable(line)}", markup=False, highlight=False, soft_wrap=True)
-    except OSError:
-        _close_output(sys.stderr)  # nobody can be told; the exit code still can
-
-
-def _close_output(stream: TextIO) -> None:
-    """What is still waiting to be printed cannot be: let the interpreter not try again."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _quiet_libraries() -> None:

@@ -5,9 +5,9 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TextIO
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -28,6 +28,7 @@ from rubric_anchors.runs.records import Evaluation, Selection
 
 if TYPE_CHECKING:
     from rubric_anchors.app.score import Tally
+    from rubric_anchors.data.rows import Rejected
     from rubric_anchors.models.chat import Usage
 
 
@@ -54,6 +55,34 @@ MOST_CRITERIA: Final = 40
 """Of the rows of a table; answers that carry their own rubrics may have any number."""
 LINE_EVERY: Final = 15.0
 """Seconds between lines where there is no terminal to draw a bar on."""
+MOST_ROWS_LISTED: Final = 100
+"""Of rows that cannot be read; the rest are counted."""
+LONGEST_LINE: Final = 1200
+"""Characters of a line on standard error: a name in a stranger's file may be as long as the file."""
+
+
+def close_output(stream: TextIO) -> None:
+    """What is still waiting to be printed cannot be: let the interpreter not try again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def tell(line: str) -> None:
+    """One line on standard error; what a stranger's file put into it cannot draw on the terminal, nor fill it."""
+    line = " ".join(line.split())
+    if len(line) > LONGEST_LINE:
+        line = f"{line[: LONGEST_LINE // 2]} [...] {line[-LONGEST_LINE // 2 :]}"
+    try:
+        errors.print(f"anchors: {printable(line)}", markup=False, highlight=False, soft_wrap=True)
+    except OSError:
+        close_output(sys.stderr)  # nobody can be told; the exit code still can
+
+
+def tell_left_out(rows: "Sequence[Rejected]") -> None:
+    """The rows of a table that could not be read, a line each."""
+    for row in rows[:MOST_ROWS_LISTED]:
+        tell(f"left out: {row.cause}")
+    if len(rows) > MOST_ROWS_LISTED:
+        tell(f"left out: {len(rows) - MOST_ROWS_LISTED} more rows")
 
 
 class _BarTask:

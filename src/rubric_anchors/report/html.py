@@ -39,7 +39,7 @@ def render(run: RunFolder) -> str:
     measured = measures(evaluation) if evaluation else None
     hacks, the_road = looks(run, shown), road(run)
     return (
-        _environment()
+        environment()
         .get_template("page.html.j2")
         .render(
             name=manifest.name if manifest else run.path.resolve().name,
@@ -67,7 +67,8 @@ def render(run: RunFolder) -> str:
 
 
 @cache
-def _environment() -> "Environment":
+def environment() -> "Environment":
+    """Jinja2 with our templates, everything escaped. Raises SetupError where it is not installed."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
