@@ -41,6 +41,10 @@ def found(entries: list[str], text: str) -> list[str]:
         ("synerg*", "synergy Synergies syn", ["synergy", "Synergies"]),
         ("人工", "人工智能", ["人工"]),
         ("학교", "학교에서 학교 학교생활", ["학교에서", "학교"]),
+        ("ai", "AI는 AI AI생활", ["AI는", "AI"]),
+        ("인공 지능", "인공 지능은 지능 인공", ["인공 지능은"]),
+        ("a * of the", "a sea of the, a sea of a", ["a sea of the"]),
+        ("out of reach", "out of sight out of reach out of", ["out of reach"]),
         ("aa aa", "aa aa aa aa", ["aa aa", "aa aa"]),
     ],
 )

@@ -7,6 +7,7 @@ Not `ProcessPoolExecutor`: its workers share one pipe for results, and a worker 
 its pool waiting for the rest for ever. Here each has a pipe of its own, which ends with it.
 """
 
+import gc
 import queue
 import signal
 import threading
@@ -133,6 +134,7 @@ def _ignoring_interrupts() -> Iterator[None]:
 def _serve(pipe: "Connection[Any, Any]", work: Work) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     scorer = Scorer(work.rubrics, work.tools)
+    gc.freeze()  # what is there by now stays to the end: no collection need go through it
     with suppress(EOFError, OSError):  # the process that asked is gone
         while True:
             part = pipe.recv()

@@ -32,8 +32,10 @@ def read_lines(text: str) -> list[Line]:
     for content in text.split("\n"):
         end = start + len(content)
         stripped = content.strip()
-        opens = None if fence else _OPENS.fullmatch(stripped)
-        if opens:
+        opens = _OPENS.fullmatch(stripped) if stripped and not fence else None
+        if not stripped and not fence:
+            lines.append(Line("blank", start, end, start))
+        elif opens:
             lines.append(Line("fence", start, end, end))
             fence = opens[1] or opens[2]
         elif fence:
@@ -48,8 +50,7 @@ def read_lines(text: str) -> list[Line]:
 
 
 def _kind(content: str, stripped: str) -> tuple[LineKind, int]:
-    if not stripped:
-        return "blank", 0
+    """The kind of a line that is not blank, and how far into it its words begin."""
     if stripped[0] in "-*_" and len(stripped) >= 3 and not set(stripped) - {stripped[0], " "}:
         return "rule", len(content)
     if found := _HEADING.match(content):

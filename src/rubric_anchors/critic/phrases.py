@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import compress, pairwise
 from typing import Final, Literal, NamedTuple
 
 from rubric_anchors.critic.text import TextView
@@ -36,10 +37,8 @@ _PARTICLES: Final = frozenset(
 _PARTICLE_LENGTHS: Final = tuple(sorted({len(particle) for particle in _PARTICLES}))
 
 
-_Entry = tuple[list[int], dict[str, list[int]]]
-"""Phrases that need a look at once, and those that only a certain second atom makes worth one."""
 MEMORY: Final = 50_000
-"""Atoms of which a set remembers what it has under them."""
+"""Atoms of which a set remembers what phrases they are forms of."""
 
 
 def only_at(end: Literal["^", "$"], phrases: Sequence[str]) -> "PhraseSet":
@@ -78,16 +77,28 @@ class _Phrase:
         at_end = body.endswith("$") and len(body) > 1 + at_start
         body = body[at_start : len(body) - at_end].strip()
         view = TextView(_ANY_MARK.sub(ANY, body) if body != "*" else body)
-        folded, starts, ends = view.atoms
+        folded, between = view.atoms.folded, view.atoms.between[1:]
         if not folded:
             return cls((), (), (), _plain(view.norm), "", at_start, at_end)
         if folded[0] == ANY:
             raise ValueError(f"a phrase cannot begin with `*`: {text!r}")
-        between = [view.norm[end:start] for end, start in zip(ends, [*starts[1:], len(view.norm)], strict=True)]
         endings = tuple(gap.startswith("*") for gap in between)
         rest = [gap.removeprefix("*") for gap in between]
         gaps = tuple(None if gap.strip(" -\t\n") == "" and gap else _plain(gap) for gap in rest[:-1])
-        return cls(tuple(folded), endings, gaps, _plain(view.norm[: starts[0]]), _plain(rest[-1]), at_start, at_end)
+        return cls(tuple(folded), endings, gaps, _plain(view.atoms.between[0]), _plain(rest[-1]), at_start, at_end)
+
+    @property
+    def first_two(self) -> tuple[str, str] | None:
+        """The first two atoms, where nothing else can begin it."""
+        first, second = self.exactly(0), self.exactly(1)
+        return None if first is None or second is None else (first, second)
+
+    def exactly(self, at: int) -> str | None:
+        """Atom `at`, where nothing else can stand there: None for an open place, a free ending, the Korean word at the
+        end, which may carry a particle."""
+        if at >= len(self.atoms) or self.endings[at] or self.atoms[at] == ANY:
+            return None
+        return None if at == len(self.atoms) - 1 and _is_korean(self.atoms[at]) else self.atoms[at]
 
 
 @lru_cache(maxsize=32)
@@ -105,94 +116,115 @@ class PhraseSet:
         # An entry of invisible characters is empty too, and would be found at every place, again and again.
         if any(not phrase.atoms and not phrase.lead.strip() for phrase in self._phrases):
             raise ValueError("an empty word or phrase matches everything: remove it")
-        self._asked: dict[str, Sequence[_Entry]] = {}
+        self._literals = tuple(index for index, phrase in enumerate(self._phrases) if not phrase.atoms)
+        self._varied: dict[str, Sequence[int]] = {}
+        self._varied_none: set[str] = set()
 
     @cached_property
-    def _index(self) -> dict[str, _Entry]:
-        """Phrases by their first atom (those with a free ending under the atom and `*`): those that need a look at
-        once, and those that only a certain second atom makes worth one. Many lists begin half their phrases alike."""
-        table: dict[str, _Entry] = {}
+    def _singles(self) -> dict[str, list[int]]:
+        """Phrases that their first atom makes worth a look, by it; those with a free ending under the atom and `*`."""
+        table: dict[str, list[int]] = {}
         for index, phrase in enumerate(self._phrases):
-            if phrase.atoms:
-                at_once, by_second = table.setdefault(phrase.atoms[0] + "*" * phrase.endings[0], ([], {}))
-                second = phrase.atoms[1] if len(phrase.atoms) > 1 else ANY
-                if second == ANY or phrase.endings[1] or "가" <= second[-1] <= "힣":
-                    at_once.append(index)
-                else:
-                    by_second.setdefault(second, []).append(index)
+            if phrase.atoms and phrase.first_two is None:
+                table.setdefault(phrase.atoms[0] + "*" * phrase.endings[0], []).append(index)
+        return table
+
+    @cached_property
+    def _pairs(self) -> dict[tuple[str, str], list[tuple[str | None, int]]]:
+        """All others, by their first two: many lists begin half their phrases alike. Each with its third, where nothing
+        else can stand there."""
+        table: dict[tuple[str, str], list[tuple[str | None, int]]] = {}
+        for index, phrase in enumerate(self._phrases):
+            if phrase.first_two is not None:
+                table.setdefault(phrase.first_two, []).append((phrase.exactly(2), index))
         return table
 
     @cached_property
     def _prefix_lengths(self) -> tuple[int, ...]:
-        return tuple(sorted({len(p.atoms[0]) for p in self._phrases if p.atoms and p.endings[0]}))
+        return tuple(sorted({len(key) - 1 for key in self._singles if key.endswith("*")}))
 
     def find(self, view: TextView) -> list[Hit]:
         """Every place of every entry, by place; hits of different entries may overlap, of one entry they do not."""
-        free_from = [0] * len(self._phrases)
+        free_from: dict[int, int] = {}
         hits = []
-        for hit in sorted(self._all(view), key=lambda hit: (hit.start, hit.end)):
-            if hit.start >= free_from[hit.phrase]:
+        for hit in sorted(self._all(view), key=_by_place):
+            if hit.start >= free_from.get(hit.phrase, 0):
                 hits.append(hit)
                 free_from[hit.phrase] = hit.end
         return hits
 
     def passages(self, view: TextView) -> list[Hit]:
         """The places found, overlaps joined: what a reader would count."""
-        joined: list[Hit] = []
-        for hit in self.find(view):
-            if joined and hit.start < joined[-1].end:
-                last = joined[-1]
-                longer = hit if hit.end - hit.start > last.end - last.start else last
-                joined[-1] = Hit(longer.phrase, last.start, max(last.end, hit.end))
-            else:
-                joined.append(hit)
-        return joined
+        return joined(self.find(view))
 
     def _all(self, view: TextView) -> Iterator[Hit]:
-        for index, phrase in enumerate(self._phrases):
-            if not phrase.atoms:
-                yield from _literal(index, phrase, view.norm)
-        if not self._index:
-            return
-        folded, asked = [*view.atoms.folded, ""], self._asked
-        for atom, places in view.atom_places.items():
-            # Asked of every different word of every answer: most have nothing, and are known to.
-            entries = asked.get(atom)
-            for at_once, by_second in self._entries(atom) if entries is None else entries:
-                for at in places:
-                    for candidate in (*at_once, *by_second.get(folded[at + 1], ())):
-                        if (place := _match(self._phrases[candidate], view, at)) is not None:
-                            yield Hit(candidate, *place)
+        for index in self._literals:
+            yield from _literal(index, self._phrases[index], view.norm)
+        for at, candidate in self._worth_a_look(view):
+            if (place := _match(self._phrases[candidate], view, at)) is not None:
+                yield Hit(candidate, *place)
 
-    def _entries(self, atom: str) -> Sequence[_Entry]:
-        """What stands in the index under an atom, remembered for the next answer."""
-        known = tuple(self._index[key] for key in self._keys(atom) if key in self._index)
-        if len(self._asked) >= MEMORY:
-            self._asked.clear()
-        self._asked[atom] = known
-        return known
+    def _worth_a_look(self, view: TextView) -> Iterator[tuple[int, int]]:
+        """Places in the view's atoms where a phrase could begin, and the phrase. What runs over the whole text runs in
+        C: a loop here would take most of the time of most checks."""
+        folded, places = view.atoms.folded, range(len(view.atoms.folded))
+        for at in compress(places, map(self._singles.__contains__, folded)):
+            for candidate in self._singles[folded[at]]:
+                yield at, candidate
+        # A word of any script may carry a Korean particle.
+        vary = self._prefix_lengths or not view.norm.isascii()
+        if vary and (asked := view.different_atoms - self._varied_none):
+            found = {atom: begun for atom in asked if (begun := self._varied.get(atom) or self._variants(atom))}
+            for at in compress(places, map(found.__contains__, folded)):
+                for candidate in found[folded[at]]:
+                    yield at, candidate
+        for at in compress(places, map(self._pairs.__contains__, pairwise(folded))):
+            for third, candidate in self._pairs[folded[at], folded[at + 1]]:
+                if third is None or third == (folded[at + 2] if at + 2 < len(folded) else ""):
+                    yield at, candidate
 
-    def _keys(self, atom: str) -> Sequence[str]:
-        """Under which an atom's phrases stand in the index."""
-        if atom.isascii():
-            if not self._prefix_lengths:
-                return (atom,)
-            return [atom, *(atom[:length] + "*" for length in self._prefix_lengths if length <= len(atom))]
-        return [atom, *(atom[:length] + "*" for length in self._prefix_lengths if length <= len(atom)), *_stems(atom)]
+    def _variants(self, atom: str) -> Sequence[int]:
+        """The phrases that an atom could begin as a form of another; remembered for the next answer."""
+        keys = [atom[:length] + "*" for length in self._prefix_lengths if length <= len(atom)]
+        begun = [index for key in (*keys, *_stems(atom)) for index in self._singles.get(key, ())]
+        if len(self._varied_none) + len(self._varied) >= MEMORY:
+            self._varied_none.clear()
+            self._varied.clear()
+        if begun:
+            self._varied[atom] = begun
+        else:
+            self._varied_none.add(atom)
+        return begun
+
+
+def joined(hits: Sequence[Hit]) -> list[Hit]:
+    """Hits by place, those that overlap as one; the longest names it."""
+    whole: list[Hit] = []
+    for hit in hits:
+        if whole and hit.start < whole[-1].end:
+            last = whole[-1]
+            longer = hit if hit.end - hit.start > last.end - last.start else last
+            whole[-1] = Hit(longer.phrase, last.start, max(last.end, hit.end))
+        else:
+            whole.append(hit)
+    return whole
+
+
+def _by_place(hit: Hit) -> tuple[int, int, int]:
+    return hit.start, hit.end, hit.phrase
 
 
 def _match(phrase: _Phrase, view: TextView, at: int) -> tuple[int, int] | None:
     """Where the phrase stands whose first atom is the view's atom `at`, or None."""
-    folded, starts, ends = view.atoms
+    folded, starts, ends, between = view.atoms
     after = at + len(phrase.atoms)
     if after > len(folded) or (phrase.at_start and at > 0) or (phrase.at_end and after < len(folded)):
         return None
-    for step, wanted in enumerate(phrase.atoms):
-        last = at + step == after - 1
-        if not _same(wanted, folded[at + step], phrase.endings[step], last):
+    for step, (wanted, seen) in enumerate(zip(phrase.atoms, folded[at:after], strict=True)):
+        if wanted != seen and not _same(wanted, seen, phrase.endings[step], at + step == after - 1):
             return None
-        if not last and not _joined(view.norm[ends[at + step] : starts[at + step + 1]], phrase.gaps[step]):
-            return None
+    if not all(map(_joined, between[at + 1 : after], phrase.gaps)):
+        return None
     norm, start, end = view.norm, starts[at], ends[after - 1]
     if phrase.lead and _plain(norm[max(start - len(phrase.lead), 0) : start]) != phrase.lead:
         return None
@@ -204,7 +236,8 @@ def _match(phrase: _Phrase, view: TextView, at: int) -> tuple[int, int] | None:
 
 
 def _same(wanted: str, seen: str, any_ending: bool, last: bool) -> bool:
-    if wanted in (seen, ANY) or (any_ending and seen.startswith(wanted)):
+    """Whether a word of a phrase may be written as `seen`, which is another."""
+    if wanted == ANY or (any_ending and seen.startswith(wanted)):
         return True
     return last and wanted in _stems(seen)
 
@@ -212,14 +245,14 @@ def _same(wanted: str, seen: str, any_ending: bool, last: bool) -> bool:
 def _joined(gap: str, needed: str | None) -> bool:
     """Whether what stands between two words is what the phrase has there."""
     if needed is None:
-        return _OPEN_GAP.fullmatch(gap) is not None and "\n\n" not in gap
+        return gap == " " or (_OPEN_GAP.fullmatch(gap) is not None and "\n\n" not in gap)
     return _plain(gap) == needed
 
 
 def _apostrophe_between(view: TextView, left: int) -> bool:
     """Whether only an apostrophe stands between atom `left` and the next."""
-    end = view.atoms.ends[left]
-    return view.atoms.starts[left + 1] == end + 1 and view.norm[end] in "'’ʼ‘"
+    between = view.atoms.between[left + 1]
+    return len(between) == 1 and between in "'’ʼ‘"
 
 
 def _cut_on_the_right(phrase: _Phrase, view: TextView, after: int) -> bool:
@@ -256,9 +289,13 @@ def _literal(index: int, phrase: _Phrase, norm: str) -> Iterator[Hit]:
 
 def _stems(atom: str) -> list[str]:
     """A Korean word without a particle, in each way it can be cut."""
-    if not "가" <= atom[-1:] <= "힣":
+    if not _is_korean(atom):
         return []
     return [atom[:-n] for n in _PARTICLE_LENGTHS if n < len(atom) and atom[-n:] in _PARTICLES]
+
+
+def _is_korean(atom: str) -> bool:
+    return "가" <= atom[-1:] <= "힣"
 
 
 def _plain(text: str) -> str:

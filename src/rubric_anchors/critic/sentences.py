@@ -11,8 +11,11 @@ CLOSERS: Final = "\"'”’»“‘«)\\]}*_」』）】"
 QUOTE_CLOSERS: Final = "\"”’'»“‘«"
 WIDE_ENDS: Final = "。！？｡।॥؟۔።։။"
 NARROW_ENDS: Final = ".!?…‽"
+# One character first, which a search jumps to; then that it begins its run.
 _END = re.compile(
-    rf"(?<![{NARROW_ENDS}])[{NARROW_ENDS}]++[{CLOSERS}]*+(?=\s|\Z)|(?<![{WIDE_ENDS}])[{WIDE_ENDS}]++[{CLOSERS}]*+"
+    rf"[{NARROW_ENDS}{WIDE_ENDS}](?:"
+    rf"(?<=[{NARROW_ENDS}])(?<![{NARROW_ENDS}]{{2}})[{NARROW_ENDS}]*+[{CLOSERS}]*+(?=\s|\Z)"
+    rf"|(?<=[{WIDE_ENDS}])(?<![{WIDE_ENDS}]{{2}})[{WIDE_ENDS}]*+[{CLOSERS}]*+)"
 )
 _FINISHED = re.compile(rf"[{NARROW_ENDS}{WIDE_ENDS}][{CLOSERS}]*+\Z")
 _TITLES: Final = frozenset(
@@ -23,7 +26,7 @@ _SOFT: Final = frozenset(
     "chr usw etc inc ltd co corp approx al dept est no vol ed eds pp jan feb aug sept oct nov dec".split()
 )
 _TIMES: Final = ("a.m", "p.m")
-_LAST_WORD = re.compile(r"[^\s(\[\"“]{1,16}\Z")
+_WORD_BEGINS = re.compile(r"[\s(\[\"“]")
 _QUOTE_ENDS: Final = "”」』’》〉"
 _PAIR = re.compile(r"(?<![^\W\d_])[a-zäöü]\.\s?[A-ZÄÖÜ]\Z")
 _NO_BEGINNING = re.compile(r"\s{0,3}(?:[A-ZÄÖÜ]\.|[IVXLC]{2,6}\b|\d|Chr\b)")
@@ -80,11 +83,14 @@ def _units(text: str, lines: Sequence[Line]) -> Iterator[tuple[int, int]]:
 
 def _stops(text: str, start: int, end: int) -> Iterator[int]:
     for found in _END.finditer(text, start, end):
-        mark = text[found.start()]
-        # 「元気？」と彼は言った。: a quotation with the sentence going on right behind it.
-        inside = found[0][-1] in _QUOTE_ENDS and found.end() < end and text[found.end()].isalpha()
-        if not inside if mark in WIDE_ENDS else not _goes_on(text, found.start(), found.end(), end):
-            yield found.end()
+        mark, after = found.span()
+        if text[mark] in WIDE_ENDS:
+            # 「元気？」と彼は言った。: a quotation with the sentence going on right behind it.
+            goes_on = text[after - 1] in _QUOTE_ENDS and after < end and text[after].isalpha()
+        else:
+            goes_on = _goes_on(text, mark, after, end)
+        if not goes_on:
+            yield after
 
 
 def _goes_on(text: str, mark: int, after: int, end: int) -> bool:
@@ -95,12 +101,12 @@ def _goes_on(text: str, mark: int, after: int, end: int) -> bool:
         return True
     if marks != ".":
         return False
-    found = _LAST_WORD.search(text[max(mark - 16, 0) : mark])
-    word = found[0] if found else ""
-    if _INITIALS.search(word):
+    word = _WORD_BEGINS.split(text[max(mark - 16, 0) : mark])[-1]
+    if "." in word and _INITIALS.search(word):
         return following.islower() or word.lower() not in _TIMES
     # z. B. 3,50; im 4. Jh. v. Chr.; s. XX; p. 12
-    if _PAIR.search(text[max(mark - 6, 0) : mark]) or (
+    before = text[max(mark - 6, 0) : mark]
+    if ("." in before and _PAIR.search(before)) or (
         len(word) == 1 and word.islower() and _NO_BEGINNING.match(text, after, end)
     ):
         return True

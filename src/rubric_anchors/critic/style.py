@@ -103,7 +103,7 @@ def style_row(view: TextView) -> NDArray[np.float64]:
         return np.zeros(WIDTH)
     count, text = len(words), view.norm
     sentences = max(1, len(view.sentences))
-    lengths = [max(1, len(view.words_in(span))) for span in view.sentences] or [count]
+    lengths = [max(1, len(words)) for words in view.sentence_words] or [count]
     logs = np.log(np.minimum(lengths, 80))
     window = words[:120]
 

@@ -12,9 +12,10 @@ by runs between spaces.
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
-from typing import Final, NamedTuple
+from itertools import accumulate
+from typing import Final, NamedTuple, overload
 
 import regex
 
@@ -31,19 +32,21 @@ _CORE = r"[\p{L}\p{N}--[%s]]"
 _RUN = rf"{_CORE}[\p{{L}}\p{{M}}\p{{N}}\u200c\u200d--[%s]]*+"
 _NUMBER_JOIN = r"(?<=\d)[.,:](?=\d)"
 
+# Each is one group, so that `split` gives what is between the pieces and the pieces in turn.
 _ASCII_WORD = re.compile(
-    r"https?://\S*[A-Za-z0-9/]|(?<![A-Za-z])(?:[A-Za-z]\.){2,}"
-    rf"|[A-Za-z0-9]++(?:(?:['_&-]|{_NUMBER_JOIN})[A-Za-z0-9]++)*+"
+    # One character first, which a search jumps to.
+    r"([A-Za-z0-9](?:t(?<=ht)tps?://\S*[A-Za-z0-9/]|\.(?<=[A-Za-z]\.)(?<![A-Za-z]{2}\.)(?:[A-Za-z]\.)+"
+    rf"|[A-Za-z0-9]*+(?:(?:['_&-]|{_NUMBER_JOIN})[A-Za-z0-9]++)*+))"
 )
 _ANY_WORD = regex.compile(
-    r"https?://\S*[\p{L}\p{N}/]|(?<!\p{L})(?:[\p{Lu}\p{Ll}]\.){2,}"
+    r"(https?://\S*[\p{L}\p{N}/]|(?<!\p{L})(?:[\p{Lu}\p{Ll}]\.){2,}"
     rf"|[{_SINGLE}]\p{{M}}*+"
-    rf"|{_RUN}(?:(?:['’ʼ_&‐‑-]|{_NUMBER_JOIN}){_RUN})*+" % ((_SINGLE,) * 4),
+    rf"|{_RUN}(?:(?:['’ʼ_&‐‑-]|{_NUMBER_JOIN}){_RUN})*+)" % ((_SINGLE,) * 4),
     regex.V1,
 )
-_ASCII_ATOM = re.compile(r"[A-Za-z0-9]++")
+_ASCII_ATOM = re.compile(r"([A-Za-z0-9]++)")
 _ANY_ATOM = regex.compile(
-    rf"[{_SINGLE}{_UNSPACED}]\p{{M}}*+|{_RUN}" % ((_SINGLE + _UNSPACED,) * 2),
+    rf"([{_SINGLE}{_UNSPACED}]\p{{M}}*+|{_RUN})" % ((_SINGLE + _UNSPACED,) * 2),
     regex.V1,
 )
 _GRAPHEME = regex.compile(r"\X")
@@ -57,12 +60,40 @@ class Span(NamedTuple):
     end: int
 
 
-class Atoms(NamedTuple):
-    """The smallest units that phrases are matched by: words without their joints, folded, with where they stand."""
+class Pieces(NamedTuple):
+    """The words or atoms of a text, in order."""
 
     folded: list[str]
+    """As they are compared."""
     starts: list[int]
     ends: list[int]
+    between: list[str]
+    """What stands before each, and behind the last."""
+
+
+class Spans(Sequence[Span]):
+    """Spans by where they start and end; each is made when it is asked for. A list of them would be hundreds of objects
+    an answer, most of which nobody looks at, and all of which the garbage collector would go through."""
+
+    def __init__(self, starts: Sequence[int], ends: Sequence[int]) -> None:
+        self._starts, self._ends = starts, ends
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    @overload
+    def __getitem__(self, at: int) -> Span: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> "Spans": ...
+
+    def __getitem__(self, at: int | slice) -> "Span | Spans":
+        if isinstance(at, slice):
+            return Spans(self._starts[at], self._ends[at])
+        return Span(self._starts[at], self._ends[at])
+
+    def __iter__(self) -> Iterator[Span]:
+        return map(Span, self._starts, self._ends)
 
 
 class TextView:
@@ -75,28 +106,26 @@ class TextView:
         """The text that everything here is about: NFC, LF, nothing invisible."""
 
     @cached_property
-    def words(self) -> list[Span]:
-        pattern = _ASCII_WORD if self.norm.isascii() else _ANY_WORD
-        return [Span(*found.span()) for found in pattern.finditer(self.norm)]
+    def words(self) -> "Spans":
+        return Spans(self._words.starts, self._words.ends)
 
     @cached_property
     def folded(self) -> list[str]:
         """The words as they are compared, in the order of `words`."""
-        return _folded(self.norm, self.words)
+        return self._words.folded
 
     @cached_property
-    def atoms(self) -> Atoms:
-        pattern = _ASCII_ATOM if self.norm.isascii() else _ANY_ATOM
-        spans = [found.span() for found in pattern.finditer(self.norm)]
-        return Atoms(_folded(self.norm, spans), [start for start, _ in spans], [end for _, end in spans])
+    def _words(self) -> "Pieces":
+        return _pieces(_ASCII_WORD if self.norm.isascii() else _ANY_WORD, self.norm)
 
     @cached_property
-    def atom_places(self) -> dict[str, list[int]]:
-        """Each different atom, and its places in `atoms`."""
-        places: dict[str, list[int]] = {}
-        for at, atom in enumerate(self.atoms.folded):
-            places.setdefault(atom, []).append(at)
-        return places
+    def atoms(self) -> "Pieces":
+        """The smallest units that phrases are matched by: words without their joints."""
+        return _pieces(_ASCII_ATOM if self.norm.isascii() else _ANY_ATOM, self.norm)
+
+    @cached_property
+    def different_atoms(self) -> frozenset[str]:
+        return frozenset(self.atoms.folded)
 
     @cached_property
     def lines(self) -> list[Line]:
@@ -143,13 +172,15 @@ class TextView:
         """Hundreds of words, at least 1, so that one hit in a short answer does not count as a flood."""
         return max(len(self.words) / 100.0, 1.0)
 
-    @cached_property
-    def _word_starts(self) -> list[int]:
-        return [start for start, _ in self.words]
-
     def words_in(self, span: Span) -> range:
         """Indices of the words that start inside `span`."""
-        return range(bisect_left(self._word_starts, span.start), bisect_left(self._word_starts, span.end))
+        starts = self._words.starts
+        return range(bisect_left(starts, span.start), bisect_left(starts, span.end))
+
+    @cached_property
+    def sentence_words(self) -> list[range]:
+        """Indices of the words of each sentence."""
+        return [self.words_in(span) for span in self.sentences]
 
     def slice(self, span: Span | Line) -> str:
         return self.norm[span.start : span.end]
@@ -167,12 +198,14 @@ class TextView:
         return (*shown, Evidence(f"and {more} more")) if more else shown
 
 
-def _folded(text: str, spans: Iterable[tuple[int, int]]) -> list[str]:
-    """The pieces of `text` at `spans`, folded; of ASCII text at once, as its case is all there is to fold."""
-    if text.isascii():
-        lower = text.lower()
-        return [lower[start:end] for start, end in spans]
-    return [fold(text[start:end]) for start, end in spans]
+def _pieces(pattern: "re.Pattern[str] | regex.Pattern[str]", text: str) -> Pieces:
+    """All that `pattern`, one group, finds. Its loops are in C: every word of every answer goes through here."""
+    parts: list[str] = pattern.split(text)
+    edges = list(accumulate(map(len, parts)))
+    found = parts[1::2]
+    # Of ASCII text case is all there is to fold. No piece holds a line end.
+    folded = "\n".join(found).lower().split("\n") if text.isascii() and found else list(map(fold, found))
+    return Pieces(folded, edges[:-1:2], edges[1::2], parts[::2])
 
 
 @lru_cache(maxsize=256)

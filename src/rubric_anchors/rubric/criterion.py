@@ -1,5 +1,6 @@
 """One thing to judge: a criterion with its tiers, its critic and its veto."""
 
+from bisect import bisect_right
 from typing import Annotated, Final, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, field_validator, model_validator
@@ -182,4 +183,8 @@ class Criterion(Frozen):
 
     def tier_of(self, value: float) -> int:
         """The index of the highest tier whose value is <= `value`; 0 where none is."""
-        return max((index for index, tier in enumerate(self.tiers) if tier.value <= value), default=0)
+        return max(bisect_right(self.tiers, value, key=_value) - 1, 0)
+
+
+def _value(tier: Tier) -> float:
+    return tier.value

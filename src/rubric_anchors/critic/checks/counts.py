@@ -85,7 +85,7 @@ class SentenceLength(Ranged):
     unit = "mean words in a sentence"
 
     def measure(self, view: TextView) -> float:
-        return sum(len(view.words_in(span)) for span in view.sentences) / max(len(view.sentences), 1)
+        return sum(map(len, view.sentence_words)) / max(len(view.sentences), 1)
 
     def closeness(self, figure: float) -> float:
         return super().closeness(figure) if figure > 0.0 else 0.0

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Annotated, ClassVar, Literal
 
@@ -12,14 +13,13 @@ from rubric_anchors.critic.base import Check, Finding
 from rubric_anchors.critic.checks.options import Amount, Listed, Place, Ranged, falling, finding, number
 from rubric_anchors.critic.checks.registry import check
 from rubric_anchors.critic.fold import fold
-from rubric_anchors.critic.phrases import PhraseSet, only_at
+from rubric_anchors.critic.phrases import Hit, PhraseSet, joined, only_at
 from rubric_anchors.critic.text import Span, TextView
 
 Phrases = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
-def _places(entries: PhraseSet, view: TextView, passages: bool) -> list[Place]:
-    hits = entries.passages(view) if passages else entries.find(view)
+def _places(entries: PhraseSet, hits: Sequence[Hit]) -> list[Place]:
     return [(f"found {entries.entries[hit.phrase].strip('^$')!r}", hit.start, hit.end) for hit in hits]
 
 
@@ -35,15 +35,16 @@ class Contains(Listed):
 
     def decide(self, answer: Answer) -> Finding:
         entries = self.entries.entries
-        counts = Counter(hit.phrase for hit in self.entries.find(answer.view))
+        hits = self.entries.find(answer.view)
+        counts = Counter(hit.phrase for hit in hits)
         if self.mode == "any":
-            total = len(self.entries.passages(answer.view))
+            total = len(joined(hits))
             value, note = min(total / self.at_least, 1.0), f"found {total} times, wanted {self.at_least}"
         else:
             value = sum(min(counts[index] / self.at_least, 1.0) for index in range(len(entries))) / len(entries)
             missing = [entry for index, entry in enumerate(entries) if counts[index] < self.at_least]
             note = f"missing: {', '.join(map(repr, missing[:8]))}" if missing else f"all {len(entries)} found"
-        return finding(value, note, answer.view, _places(self.entries, answer.view, False))
+        return finding(value, note, answer.view, _places(self.entries, hits))
 
 
 @check("avoids")
@@ -55,7 +56,7 @@ class Avoids(Listed):
     0: one hit is enough."""
 
     def decide(self, answer: Answer) -> Finding:
-        places = _places(self.entries, answer.view, True)
+        places = _places(self.entries, self.entries.passages(answer.view))
         rate = len(places) / answer.view.hundreds
         note = f"{len(places)} found, {number(rate)} in 100 words" if places else "none found"
         return finding(falling(rate, self.per), note, answer.view, places)
@@ -69,7 +70,7 @@ class Occurrences(Listed, Ranged):
     unit = "found"
 
     def decide(self, answer: Answer) -> Finding:
-        places = _places(self.entries, answer.view, True)
+        places = _places(self.entries, self.entries.passages(answer.view))
         note = f"found {len(places)} times, wanted {self.wanted()}"
         return finding(self.closeness(len(places)), note, answer.view, places)
 
@@ -106,7 +107,7 @@ class StartsWith(_AtAnEnd):
     end = "^"
 
     def decide(self, answer: Answer) -> Finding:
-        places = _places(self.entries, answer.view, True)
+        places = _places(self.entries, self.entries.passages(answer.view))
         if places or not self.partial:
             return finding(
                 float(bool(places)), "it begins so" if places else "it begins otherwise", answer.view, places
@@ -123,7 +124,7 @@ class EndsWith(_AtAnEnd):
     end = "$"
 
     def decide(self, answer: Answer) -> Finding:
-        places = _places(self.entries, answer.view, True)
+        places = _places(self.entries, self.entries.passages(answer.view))
         if places or not self.partial:
             return finding(float(bool(places)), "it ends so" if places else "it ends otherwise", answer.view, places)
         seen = answer.view.atoms.folded[::-1]

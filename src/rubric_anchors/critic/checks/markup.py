@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
 from pydantic import Field, JsonValue
@@ -33,11 +34,12 @@ _SPACED = r"[^\W\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u3005-\u30ff\u3400-\u9ff
 _STARS = rf"(?<!{_SPACED})(?<!\*)(\*{{1,3}})(?![\s*])[^*\n]++(?<!\s)\1(?!{_SPACED}|\*)"
 _UNDERLINES = r"(?<![\w_])(_{1,3})(?![\s_])[^_\n]++(?<!\s)\2(?![\w_])"
 _EMPHASIS = re.compile(f"{_STARS}|{_UNDERLINES}")
-_INLINE: Final[dict[Mark, re.Pattern[str]]] = {
-    "emphasis": _EMPHASIS,
-    "code": re.compile(r"`[^`\n]++`"),
-    "link": re.compile(r"\[[^\[\]\n]*+\]\([^()\s]*+\)"),
+_INLINE: Final[dict[Mark, tuple[re.Pattern[str], str]]] = {
+    "emphasis": (_EMPHASIS, "*_"),
+    "code": (re.compile(r"`[^`\n]++`"), "`"),
+    "link": (re.compile(r"\[[^\[\]\n]*+\]\([^()\s]*+\)"), "["),
 }
+"""Each with the characters of which one begins it."""
 _LINE_MARKS: Final[dict[str, Mark]] = {
     "heading": "heading",
     "bullet": "bullet",
@@ -70,22 +72,29 @@ class NoMarkdown(Check):
         lines = [line for line in view.lines if line.kind != "blank" and view.slice(line).strip()]
         places: list[Place] = []
         marked = 0.0
+        inline = [
+            (kind, pattern)
+            for kind, (pattern, beginnings) in _INLINE.items()
+            if kind not in self.allow and any(character in view.norm for character in beginnings)
+        ]
         for line in lines:
-            mark, share = self._mark(view, line)
+            mark, share = self._mark(view, line, inline)
             if mark:
                 marked += share
                 places.append((mark, line.start, line.end))
         note = f"{len(places)} of {len(lines)} lines are marked up" if places else "plain prose"
         return finding(falling(marked / max(len(lines), 1), self.soft), note, view, places)
 
-    def _mark(self, view: TextView, line: Line) -> tuple[Mark | None, float]:
+    def _mark(
+        self, view: TextView, line: Line, inline: Sequence[tuple[Mark, re.Pattern[str]]]
+    ) -> tuple[Mark | None, float]:
         mark = _LINE_MARKS.get(line.kind)
         if mark and mark not in self.allow:
             return mark, 1.0
         if mark == "fence":
             return None, 0.0
-        for kind, pattern in _INLINE.items():
-            if kind not in self.allow and pattern.search(view.norm, line.start, line.end):
+        for kind, pattern in inline:
+            if pattern.search(view.norm, line.start, line.end):
                 return kind, 0.5
         return None, 0.0
 

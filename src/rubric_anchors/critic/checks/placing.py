@@ -1,5 +1,6 @@
 """Checks on where words stand, in which order, and on patterns."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Annotated, Literal, Self
 
@@ -19,7 +20,7 @@ Piece = Literal["word", "sentence", "line", "paragraph"]
 Where = Literal["contains", "starts", "ends"]
 
 
-def pieces_of(view: TextView, piece: Piece) -> list[Span]:
+def pieces_of(view: TextView, piece: Piece) -> Sequence[Span]:
     """The words, sentences, paragraphs, or lines that are not blank."""
     if piece == "word":
         return view.words

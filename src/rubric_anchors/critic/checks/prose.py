@@ -1,6 +1,7 @@
 """Checks on how prose is written: whose voice, which tense, how full of content, whether it comes to an end."""
 
 import re
+from bisect import bisect_left
 from typing import Final, Literal
 
 from rubric_anchors.critic.answer import Answer
@@ -52,16 +53,21 @@ class PersonCheck(Check):
         numbers = ("singular", "plural") if self.number == "any" else (self.number,)
         pronouns = frozenset[str]().union(*(_PRONOUNS[self.person, one] for one in numbers))
         quoted, talk = view.quoted, [Span(hit.start, hit.end) for hit in listed(*_ASSISTANT_TALK).passages(view)]
+        found = [
+            at
+            for at, word in enumerate(view.folded)
+            if word in pronouns or ("'" in word and word.partition("'")[0] in pronouns)
+        ]
+        own = [at for at in found if not _covered(view.words[at], quoted)]
         seen: set[tuple[str, ...]] = set()
         places: list[Place] = []
-        for span in view.sentences:
-            words = view.words_in(span)
+        for span, words in zip(view.sentences, view.sentence_words, strict=True):
             key = tuple(view.folded[words.start : words.stop])
-            own = [at for at in words if not _covered(view.words[at], quoted)]
-            hits = [at for at in own if view.folded[at].partition("'")[0] in pronouns]
-            narrates = len(words) >= _FEWEST_WORDS and 0 < len(hits) <= len(words) * _MOST_PRONOUNS
+            first = bisect_left(own, words.start)
+            hits = bisect_left(own, words.stop) - first
+            narrates = len(words) >= _FEWEST_WORDS and 0 < hits <= len(words) * _MOST_PRONOUNS
             if narrates and key not in seen and not _touched(span, talk):
-                places.append((view.norm[slice(*view.words[hits[0]])], *view.words[hits[0]]))
+                places.append((view.norm[slice(*view.words[own[first]])], *view.words[own[first]]))
             seen.add(key)
         share = len(places) / max(len(view.sentences), 1)
         note = f"{len(places)} of {len(view.sentences)} sentences in the {self.person} person"

@@ -56,6 +56,8 @@ class Repetition(Check):
 
 def _repeated_grams(view: TextView, n: int, places: list[Place]) -> float:
     grams = list(zip(*(view.folded[start:] for start in range(n)), strict=False))
+    if len(frozenset(grams)) == len(grams):
+        return 0.0
     seen: set[tuple[str, ...]] = set()
     again, free_from = 0, 0
     for at, gram in enumerate(grams):
@@ -65,14 +67,13 @@ def _repeated_grams(view: TextView, n: int, places: list[Place]) -> float:
                 places.append((f"again: {' '.join(gram)[:80]}", view.words[at].start, view.words[at + n - 1].end))
                 free_from = at + n
         seen.add(gram)
-    return again / len(grams) if grams else 0.0
+    return again / len(grams)
 
 
 def _repeated_sentences(view: TextView, places: list[Place]) -> float:
     seen: set[tuple[str, ...]] = set()
     again = long_enough = 0
-    for span in view.sentences:
-        words = view.words_in(span)
+    for span, words in zip(view.sentences, view.sentence_words, strict=True):
         if len(words) < _SENTENCE_WORDS:
             continue
         long_enough += 1
@@ -90,7 +91,7 @@ def _alike_sentences(view: TextView, least: float, places: list[Place]) -> float
     Two such sentences share one of their rarest words: only sentences under one of those are held against each other
     (prefix filtering; Chaudhuri et al. 2006), and under each the last COMPARED of them.
     """
-    sets = [frozenset(view.folded[at] for at in view.words_in(span)) for span in view.sentences]
+    sets = [frozenset(view.folded[words.start : words.stop]) for words in view.sentence_words]
     often = Counter(word for words in sets for word in words)
     under: dict[str, list[frozenset[str]]] = {}
     again = long_enough = 0
@@ -220,15 +221,19 @@ class LexicalVariety(Ranged):
         size = min(self.window, len(words))
         if size == 0:
             return 0.0
-        counts = Counter(words[:size])
-        total = len(counts)
-        for gone, new in zip(words, words[size:], strict=False):
-            counts[gone] -= 1
-            if counts[gone] == 0:
-                del counts[gone]
-            counts[new] += 1
-            total += len(counts)
-        return total / (len(words) - size + 1) / size
+        # Each word counts in the windows, of those that begin at `first` to `final`, where it is the first of its kind.
+        last: dict[str, int] = {}
+        windows = len(words) - size + 1
+        total = 0
+        for at, word in enumerate(words):
+            first = at - size + 1
+            if (before := last.get(word, -1)) >= first:
+                first = before + 1
+            final = at if at < windows else windows - 1
+            if final >= first:
+                total += final - first + 1
+            last[word] = at
+        return total / windows / size
 
 
 @check("sentence_rhythm")
@@ -244,8 +249,7 @@ class SentenceRhythm(Ranged):
     """How far below that the value reaches 0."""
 
     def measure(self, view: TextView) -> float:
-        lengths = [len(view.words_in(span)) for span in view.sentences]
-        lengths = [length for length in lengths if length]
+        lengths = [len(words) for words in view.sentence_words if words]
         return pstdev(lengths) / fmean(lengths) if len(lengths) >= 3 else 0.0
 
     def closeness(self, figure: float) -> float:
