@@ -3,10 +3,13 @@
 import ast
 import inspect
 import json
+import re
 import textwrap
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import yaml
 from pydantic import JsonValue
 
 import rubric_anchors.critic.build  # noqa: F401  # importing it registers every check
@@ -38,6 +41,10 @@ GROUPS: Final = {
     "liking": "What you like",
 }
 WITH_A_MODEL: Final = "With a model"
+LONGEST_EXAMPLE: Final = 90
+"""Characters of the answer, or of the options, of an example."""
+Case = tuple[dict[str, JsonValue], str, float]
+"""Options, an answer, and the value that it gets."""
 INTRO: Final = """\
 # Checks
 
@@ -75,6 +82,8 @@ With `lemmas: en` (or another language) an entry of one word is found in any of 
 Words are whole: `dog` is found in `dog's`, not in `dogs`; `can` is not found in `can't`. Chinese, Japanese, Thai, Lao,
 Khmer and Burmese, which set no spaces, are searched character by character; a Korean word is found with its particle.
 A check that says *English* is made for English; in other languages it finds little.
+
+The examples below are the checks' own test cases; ⏎ stands for the end of a line.
 """
 
 
@@ -124,21 +133,30 @@ def check_info(kind: type[Check]) -> CheckInfo:
     )
 
 
-def checks_page() -> str:
-    """The whole page, Markdown: the checks of this package."""
+def checks_page(cases: Mapping[str, Sequence[Case]]) -> str:
+    """The whole page, Markdown: the checks of this package, each with examples chosen from its cases."""
     kinds = [check_registry.get(name) for name in check_registry]
     infos = [check_info(kind) for kind in kinds if kind.__module__.startswith(OWN)]
     parts = [INTRO]
     for topic in (*GROUPS.values(), WITH_A_MODEL):
-        parts += [f"## {topic}\n", *(check_entry(info) for info in infos if info.topic == topic)]
+        parts += [
+            f"## {topic}\n",
+            *(check_entry(info, _examples(cases.get(info.name, ()))) for info in infos if info.topic == topic),
+        ]
     return "\n".join([*parts, _lists()])
 
 
-def check_entry(info: CheckInfo) -> str:
-    """What one check decides, and its options as a table."""
+def check_entry(info: CheckInfo, examples: Sequence[Case] = ()) -> str:
+    """What one check decides, its options as a table, and what it gives for examples."""
     lines = [f"### `{info.name}`\n", _flowing(info.meaning), ""]
     if info.needs:
         lines += [f"Needs `pip install 'rubric-anchors[{','.join(info.needs)}]'`.", ""]
+    if examples:
+        lines += ["| with | answer | value |", "|---|---|---|"]
+        for options, text, value in examples:
+            given = f"`{_cell(_flow(options))}`" if options else ""
+            lines.append(f"| {given} | {_cell(_in_code(text))} | {value:.3g} |")
+        lines.append("")
     if not info.options:
         return "\n".join([*lines, "No options.", ""])
     lines += ["| option | takes | default | |", "|---|---|---|---|"]
@@ -146,6 +164,30 @@ def check_entry(info: CheckInfo) -> str:
         default = "required" if option.default is None else f"`{option.default}`"
         lines.append(f"| `{option.name}` | {_cell(option.takes)} | {_cell(default)} | {_cell(option.note)} |")
     return "\n".join([*lines, ""])
+
+
+def _examples(cases: Sequence[Case]) -> list[Case]:
+    """Two short ones: the first that is fully right, and the first that is not (partly right if there is one)."""
+    short = [case for case in cases if 0 < len(case[1]) <= LONGEST_EXAMPLE and len(_flow(case[0])) <= LONGEST_EXAMPLE]
+    plain = [case for case in short if case[1].isprintable() or "\n" in case[1]]
+    right = [case for case in plain if case[2] == 1.0]
+    wrong = sorted((case for case in plain if case[2] < 1.0), key=lambda case: case[2] == 0.0)
+    return [*right[:1], *wrong[:1]]
+
+
+def _flow(options: Mapping[str, JsonValue]) -> str:
+    """Options as they stand in a rubric, on one line."""
+    return yaml.safe_dump(
+        dict(options), default_flow_style=True, allow_unicode=True, sort_keys=False, width=10**6
+    ).strip()
+
+
+def _in_code(text: str) -> str:
+    """Markdown for a text as it is, line ends shown."""
+    shown = text.replace("\n", "⏎")
+    fence = "`" * (max((len(run) for run in re.findall(r"`+", shown)), default=0) + 1)
+    blank = " " if shown.startswith("`") or shown.endswith("`") else ""
+    return f"{fence}{blank}{shown}{blank}{fence}"
 
 
 def _lists() -> str:
