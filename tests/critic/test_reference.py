@@ -41,4 +41,4 @@ def test_the_readme_counts_the_checks_right() -> None:
 
 def test_nearly_every_check_has_an_example() -> None:
     bare = [part.split("`")[0] for part in checks_page(TABLE).split("\n### `")[1:] if "| with |" not in part]
-    assert set(bare) == {"relevance", "fluency"}
+    assert set(bare) == {"relevance", "fluency", "similar_to_reference", "fitted", "python"}  # models, files, code
