@@ -62,8 +62,11 @@ format: setup
 bench-selection: setup
 	@$(BIN)/python benchmarks/selection.py
 
+# What the peers need stays apart: in .venv-peers, which only this makes.
 bench-checks: setup
-	@PYTHONPATH=. $(BIN)/python benchmarks/checks.py
+	@test -x .venv-peers/bin/python || '$(PYTHON)' -m venv .venv-peers
+	@.venv-peers/bin/python -m pip -qq --disable-pip-version-check install textstat==0.7.13 lm_eval==0.4.13 langdetect immutabledict nltk
+	@PYTHONPATH=. $(BIN)/python benchmarks/checks.py --peers .venv-peers/bin/python
 
 bench-judge: setup
 	@PYTHONPATH=. $(BIN)/python benchmarks/judge.py
@@ -111,4 +114,4 @@ lock: $(STAMP)-python
 	@$(BIN)/python scripts/lock.py $(VENV)/lock/bin/uv '$(TORCH)'
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,11 +1,12 @@
 """Times a rubric of ten checks over 100,000 answers of about 200 words, and the slowest text for each check.
 
-    PYTHONPATH=. python benchmarks/checks.py [--answers 100000]        (or: make bench-checks)
+    PYTHONPATH=. python benchmarks/checks.py [--answers 100000] [--peers PYTHON]        (or: make bench-checks)
 
 The answers are made by a seeded generator from sentences of the recipes' own data, so each is another text. Timed: the
 whole judgement (`judge` on batches of 1,000: reading the text once for all checks, findings, evidence, verdicts), in
 one process and in one for each core (the seconds of the slowest, without starting it). Hostile texts of a megabyte are
-given to every check with the options of its first case. Peers do the part of the work that they know: see `peers`.
+given to every check with the options of its first case. Peers do the part of the work that they know, beside
+ours alone: see `checks_peers.py`.
 Writes benchmarks/results/checks.json.
 """
 
@@ -15,10 +16,11 @@ import os
 import platform
 import random
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -143,25 +145,20 @@ def slowest() -> dict[str, object]:
     return {"most_seconds": found[0][0], "longest": [list(one) for one in found[:10]], "checks": len(OPTIONS)}
 
 
-def peers(count: int) -> dict[str, float]:
-    """Milliseconds an answer: what others take for parts of the same work, where they are installed."""
-    found: dict[str, float] = {}
-    texts = [answer.text for answer in answers(0, count)]
-    if find_spec("textstat"):
-        import textstat
-
-        started = time.perf_counter()
-        for text in texts:
-            textstat.lexicon_count(text)
-            textstat.sentence_count(text)
-        found["textstat: words and sentences"] = round((time.perf_counter() - started) / count * 1000, 3)
-    return found
+def peers(python: str, count: int) -> dict[str, dict[str, float]]:
+    """Milliseconds an answer: what others take for parts of the same work on the same texts."""
+    texts = json.dumps([answer.text for answer in answers(0, count)])
+    script = str(Path(__file__).with_name("checks_peers.py"))
+    ended = subprocess.run([python, script], input=texts, capture_output=True, text=True, check=True)  # noqa: S603
+    return dict(json.loads(ended.stdout))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--answers", type=int, default=100_000)
-    count = parser.parse_args().answers
+    parser.add_argument("--peers", default=sys.executable, help="a Python that has textstat and lm-eval")
+    arguments = parser.parse_args()
+    count = arguments.answers
     judged(0, min(count, 200))
     one = judged(0, count)
     result = {
@@ -172,7 +169,7 @@ def main() -> None:
         "all_cores_slowest_seconds": round(on_all_cores(count), 2),
         "cores": os.cpu_count(),
         "milliseconds_each": each(min(count, 1000)),
-        "peers_milliseconds": peers(min(count, 1000)),
+        "peers_milliseconds": peers(arguments.peers, min(count, 1000)),
         "hostile": slowest(),
         "machine": platform.processor() or platform.machine(),
         "python": platform.python_version(),

@@ -54,7 +54,6 @@ class LemmaSet(PhraseSet):
 
     def _all(self, view: TextView) -> Iterator[Hit]:
         yield from super()._all(view)
-        _, starts, ends, _ = view.atoms
-        for start, end in zip(starts, ends, strict=True):
+        for start, end in zip(view.atoms.starts, view.atoms.ends, strict=True):
             for index in self._by_lemma.get(lemma(view.norm[start:end], self._language), ()):
                 yield Hit(index, start, end)

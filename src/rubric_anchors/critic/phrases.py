@@ -168,9 +168,10 @@ class PhraseSet:
         """Places in the view's atoms where a phrase could begin, and the phrase. What runs over the whole text runs in
         C: a loop here would take most of the time of most checks."""
         folded, places = view.atoms.folded, range(len(view.atoms.folded))
-        for at in compress(places, map(self._singles.__contains__, folded)):
-            for candidate in self._singles[folded[at]]:
-                yield at, candidate
+        if self._singles:
+            for at in compress(places, map(self._singles.__contains__, folded)):
+                for candidate in self._singles[folded[at]]:
+                    yield at, candidate
         # A word of any script may carry a Korean particle.
         vary = self._prefix_lengths or not view.norm.isascii()
         if vary and (asked := view.different_atoms - self._varied_none):
@@ -178,10 +179,11 @@ class PhraseSet:
             for at in compress(places, map(found.__contains__, folded)):
                 for candidate in found[folded[at]]:
                     yield at, candidate
-        for at in compress(places, map(self._pairs.__contains__, pairwise(folded))):
-            for third, candidate in self._pairs[folded[at], folded[at + 1]]:
-                if third is None or third == (folded[at + 2] if at + 2 < len(folded) else ""):
-                    yield at, candidate
+        if self._pairs:
+            for at in compress(places, map(self._pairs.__contains__, pairwise(folded))):
+                for third, candidate in self._pairs[folded[at], folded[at + 1]]:
+                    if third is None or third == (folded[at + 2] if at + 2 < len(folded) else ""):
+                        yield at, candidate
 
     def _variants(self, atom: str) -> Sequence[int]:
         """The phrases that an atom could begin as a form of another; remembered for the next answer."""
@@ -216,7 +218,7 @@ def _by_place(hit: Hit) -> tuple[int, int, int]:
 
 def _match(phrase: _Phrase, view: TextView, at: int) -> tuple[int, int] | None:
     """Where the phrase stands whose first atom is the view's atom `at`, or None."""
-    folded, starts, ends, between = view.atoms
+    folded, between = view.atoms.folded, view.atoms.between
     after = at + len(phrase.atoms)
     if after > len(folded) or (phrase.at_start and at > 0) or (phrase.at_end and after < len(folded)):
         return None
@@ -225,7 +227,7 @@ def _match(phrase: _Phrase, view: TextView, at: int) -> tuple[int, int] | None:
             return None
     if not all(map(_joined, between[at + 1 : after], phrase.gaps)):
         return None
-    norm, start, end = view.norm, starts[at], ends[after - 1]
+    norm, start, end = view.norm, view.atoms.starts[at], view.atoms.ends[after - 1]
     if phrase.lead and _plain(norm[max(start - len(phrase.lead), 0) : start]) != phrase.lead:
         return None
     if phrase.trail and _plain(norm[end : end + len(phrase.trail)]) != phrase.trail:

@@ -60,15 +60,33 @@ class Span(NamedTuple):
     end: int
 
 
-class Pieces(NamedTuple):
+class Pieces:
     """The words or atoms of a text, in order."""
 
-    folded: list[str]
-    """As they are compared."""
-    starts: list[int]
-    ends: list[int]
-    between: list[str]
-    """What stands before each, and behind the last."""
+    def __init__(self, pattern: "re.Pattern[str] | regex.Pattern[str]", text: str) -> None:
+        """All that `pattern`, one group, finds. Loops are in C: every word of every answer goes through here."""
+        self._parts: list[str] = pattern.split(text)
+        self.between = self._parts[::2]
+        """What stands before each, and behind the last."""
+        found = self._parts[1::2]
+        # Of ASCII text case is all there is to fold. No piece holds a line end.
+        whole = "\n".join(found).lower().split("\n") if text.isascii() and found else list(map(fold, found))
+        self.folded: list[str] = whole
+        """As they are compared."""
+
+    @cached_property
+    def _edges(self) -> list[int]:
+        return list(accumulate(map(len, self._parts)))
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where each begins."""
+        return self._edges[:-1:2]
+
+    @cached_property
+    def ends(self) -> list[int]:
+        """Where each ends."""
+        return self._edges[1::2]
 
 
 class Spans(Sequence[Span]):
@@ -106,7 +124,7 @@ class TextView:
         """The text that everything here is about: NFC, LF, nothing invisible."""
 
     @cached_property
-    def words(self) -> "Spans":
+    def words(self) -> Spans:
         return Spans(self._words.starts, self._words.ends)
 
     @cached_property
@@ -115,13 +133,13 @@ class TextView:
         return self._words.folded
 
     @cached_property
-    def _words(self) -> "Pieces":
-        return _pieces(_ASCII_WORD if self.norm.isascii() else _ANY_WORD, self.norm)
+    def _words(self) -> Pieces:
+        return Pieces(_ASCII_WORD if self.norm.isascii() else _ANY_WORD, self.norm)
 
     @cached_property
-    def atoms(self) -> "Pieces":
+    def atoms(self) -> Pieces:
         """The smallest units that phrases are matched by: words without their joints."""
-        return _pieces(_ASCII_ATOM if self.norm.isascii() else _ANY_ATOM, self.norm)
+        return Pieces(_ASCII_ATOM if self.norm.isascii() else _ANY_ATOM, self.norm)
 
     @cached_property
     def different_atoms(self) -> frozenset[str]:
@@ -196,16 +214,6 @@ class TextView:
         shown = tuple(self.evidence(*item) for item in found[:EVIDENCE_LIMIT])
         more = len(found) - len(shown)
         return (*shown, Evidence(f"and {more} more")) if more else shown
-
-
-def _pieces(pattern: "re.Pattern[str] | regex.Pattern[str]", text: str) -> Pieces:
-    """All that `pattern`, one group, finds. Its loops are in C: every word of every answer goes through here."""
-    parts: list[str] = pattern.split(text)
-    edges = list(accumulate(map(len, parts)))
-    found = parts[1::2]
-    # Of ASCII text case is all there is to fold. No piece holds a line end.
-    folded = "\n".join(found).lower().split("\n") if text.isascii() and found else list(map(fold, found))
-    return Pieces(folded, edges[:-1:2], edges[1::2], parts[::2])
 
 
 @lru_cache(maxsize=256)

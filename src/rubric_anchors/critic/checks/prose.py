@@ -62,6 +62,8 @@ class PersonCheck(Check):
         seen: set[tuple[str, ...]] = set()
         places: list[Place] = []
         for span, words in zip(view.sentences, view.sentence_words, strict=True):
+            if bisect_left(found, words.start) == bisect_left(found, words.stop):
+                continue
             key = tuple(view.folded[words.start : words.stop])
             first = bisect_left(own, words.start)
             hits = bisect_left(own, words.stop) - first

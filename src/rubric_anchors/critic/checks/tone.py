@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from functools import lru_cache
 from importlib.resources import files
 from typing import Annotated, Final, Literal, NamedTuple
@@ -44,8 +45,11 @@ _NOT_BUT_CJK = re.compile(
     r"|(?:不(?:仅仅|僅僅|只|单单|單單|单|單|仅|僅)是|不仅|不僅)[^。！？!?\n；;]{1,40}?[，,]\s?(?:更是|而是|更能|更让|更讓|还是|還是|也是)"
 )
 _BELITTLING: Final = frozenset(("just", "only", "merely", "simply"))
-"""One of these words stands in every `_NOT_BUT`, which is slow to look for."""
-_NOT_BUTS: Final = {"not this but that": _NOT_BUT, "not merely this (Korean, Chinese)": _NOT_BUT_CJK}
+_NOT_BUTS: Final[dict[str, tuple[re.Pattern[str], Callable[[TextView], bool]]]] = {
+    "not this but that": (_NOT_BUT, lambda view: not _BELITTLING.isdisjoint(view.different_atoms)),
+    "not merely this (Korean, Chinese)": (_NOT_BUT_CJK, lambda view: not view.norm.isascii()),
+}
+"""Each with what is quicker to see, and without which there is none."""
 _DASHES = re.compile(r"—|–(?<=\s–)(?=\s)|--(?<=\w--)(?=\w)")
 _DASHES_FREE: Final = 1.0
 """Dashes in 100 words that people use too."""
@@ -165,10 +169,9 @@ def marks_of(view: TextView, lists: tuple[str, ...]) -> list[ToneMark]:
     """All marks in a text; dashes all of them, people's share too."""
     phrases = listed(*lists)
     found = [ToneMark("phrase", phrases.entries[hit.phrase], hit.start, hit.end) for hit in phrases.passages(view)]
-    for name, pattern in _NOT_BUTS.items():
-        if pattern is _NOT_BUT and _BELITTLING.isdisjoint(view.different_atoms):
-            continue
-        found += [ToneMark("not but", name, *place.span()) for place in pattern.finditer(view.norm)]
+    for name, (pattern, could_be) in _NOT_BUTS.items():
+        if could_be(view):
+            found += [ToneMark("not but", name, *place.span()) for place in pattern.finditer(view.norm)]
     found += [ToneMark("emoji", *place) for place in emoji_in(view)]
     return found + [ToneMark("dash", "dash", *place.span()) for place in _DASHES.finditer(view.norm)]
 
