@@ -142,7 +142,9 @@ def _score(
     rubrics_there = {**answers.rubrics, **book}
     known = {name: one for name, one in rubrics_there.items() if name in scorer}
     work = Work(known, replace(tools, judge=None) if scorer.light else tools, judge_reasoning)
-    begun: dict[str, JsonValue] = {"work": _work_id(asked, rubrics_there, judge_reasoning)}
+    asks = any(one.critic.kind == "judge" for rubric in known.values() for one in rubric.criteria)
+    minds = _minds(tools, judge) if asks else None
+    begun: dict[str, JsonValue] = {"work": _work_id(asked, rubrics_there, judge_reasoning, minds)}
     with Unfinished(out, begun, resume=resume, force=force) as unfinished:
         done = len(unfinished.found)
         for row in unfinished.found:
@@ -213,13 +215,23 @@ def _asked(answers: Answers, book: Mapping[str, Rubric], scorer: Scorer) -> tupl
     return asked, tuple(sorted(rejected, key=lambda one: one.line))
 
 
-def _work_id(asked: Sequence[Asked], rubrics: Mapping[str, Rubric], judge_reasoning: bool) -> str:
-    """The same for the same answers in the same order, rubrics and options: what finished rows may be kept for."""
+def _minds(tools: Tools, judge: Judge | None) -> JsonValue:
+    """Who judges: the same judge at another address is still the same."""
+    ours = judge.config.mind if judge is not None else tools.judge and tools.judge().fingerprint
+    return [ours, {name: model().fingerprint for name, model in tools.judges.items()}]
+
+
+def _work_id(
+    asked: Sequence[Asked], rubrics: Mapping[str, Rubric], judge_reasoning: bool, judges: JsonValue = None
+) -> str:
+    """The same for the same answers in the same order, rubrics, options and judges: what finished rows may be kept
+    for."""
     answers: list[JsonValue] = [
         [row.id, [list(turn) for turn in row.prompt.messages], row.response, row.prompt.reference, list(applied)]
         for row, applied in asked
     ]
-    return content_id([answers, {name: rubric.content_id for name, rubric in rubrics.items()}, judge_reasoning])
+    known: dict[str, JsonValue] = {name: rubric.content_id for name, rubric in rubrics.items()}
+    return content_id([answers, known, judge_reasoning, judges])
 
 
 @dataclass
