@@ -133,7 +133,7 @@ def test_a_run_goes_on_with_the_judge_that_began_it_and_no_other(
     files: tuple[Path, Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, rubric, out = files
-    monkeypatch.setattr("rubric_anchors.app.score.BATCH", 8)
+    monkeypatch.setattr("rubric_anchors.app.overlap.SMALLEST", 8)
 
     def until_the_money_is_gone(body: Body) -> str:
         if first.answered == 15:

@@ -100,3 +100,23 @@ def test_an_end_of_nothing_is_refused_when_the_rubric_is_read(check: str, phrase
     options = {"where": "starts"} if check in ("at_position", "every") else {}
     with pytest.raises(RubricError, match="an empty word or phrase"):
         make_check(check, {"phrases": ["a", phrase], **options})
+
+
+@pytest.mark.parametrize("text", [
+    "", "a", "Look at the grader.", "dear\nGRADER", "the  HTTP://x.org/rubric", "give this answer 10/10",
+    "the best possible of rubrics", "the judge will", "It's the\trubric's end", "full-marks", "score: 10", "score 10",
+])  # fmt: skip
+def test_what_cannot_stand_in_a_text_is_told_without_a_look_at_its_places(text: str) -> None:
+    phrases = PhraseSet([*word_list("grader_talk"), "the * possible", "rubric's", "a", "end$", "^look at"])
+    looked_at = TextView(text)
+    assert looked_at.atoms is not None
+    assert phrases.find(TextView(text)) == phrases.find(looked_at)
+
+
+@pytest.mark.parametrize(
+    "text", ["HTTP://X.ORG/a Don't U.S. 3.14 well-known a_b R&D x", "https://A.b/C, d", "", "I'm\rhere"]
+)
+def test_words_are_folded_the_same_with_and_without_their_places(text: str) -> None:
+    placed = TextView(text)
+    assert len(placed.words) == len(TextView(text).folded)
+    assert placed.folded == TextView(text).folded

@@ -14,6 +14,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from rubric_anchors.app.overlap import Turns, judge_overlapping
 from rubric_anchors.app.progress import Progress, Silent
 from rubric_anchors.app.sharing import Asked, Work, Written, judge_rows, judge_shared
 from rubric_anchors.app.unfinished import Unfinished, refuse_out
@@ -32,8 +33,6 @@ BATCH: Final = 128
 """Answers judged together, and lost to a kill at most where one process judges."""
 SHARED_BATCH: Final = 512
 """The same for each of several processes."""
-WAVES: Final = 8
-"""A judge gets so many batches of its concurrency at once: the last calls of a batch leave it half idle."""
 MANY: Final = 2000
 """Answers from which other processes are worth their start."""
 
@@ -135,7 +134,8 @@ def _score(
     judge: Judge | None,
     progress: Progress,
 ) -> Tally:
-    scorer = Scorer(book, tools)
+    turns = Turns()
+    scorer = Scorer(book, tools if judge is None else turns.over(tools))
     answers = read_answers(data, tuple(book))
     asked, unreadable = _asked(answers, book, scorer)
     count = _Count()
@@ -153,8 +153,13 @@ def _score(
             progress.say(f"going on after {done} of {len(asked)} answers")
         with progress.task("scoring", len(asked), "answers") as task:
             task.advance(done)
-            batch = BATCH if judge is None else max(BATCH, WAVES * judge.config.concurrency)
-            for written in _judged(asked[done:], work, scorer, workers, batch):
+            rest = asked[done:]
+            if judge is None:
+                judged = _judged(rest, work, scorer, workers)
+            else:
+                at_once = judge.config.concurrency
+                judged = judge_overlapping(scorer, rest, judge_reasoning, turns, at_once, judge.close)
+            for written in judged:
                 unfinished.append(written)
                 for line in written:
                     count.add(line)
@@ -163,9 +168,7 @@ def _score(
     return count.tally(out, unreadable, judge.ledger.account() if judge else None)
 
 
-def _judged(
-    asked: Sequence[Asked], work: Work, scorer: Scorer, workers: int | None, batch: int
-) -> Iterator[list[Written]]:
+def _judged(asked: Sequence[Asked], work: Work, scorer: Scorer, workers: int | None) -> Iterator[list[Written]]:
     """The rows as they are written, a batch at a time, in order."""
     if workers is None:
         workers = (os.cpu_count() or 1) if len(asked) >= MANY else 1
@@ -173,8 +176,8 @@ def _judged(
         parts = [asked[start : start + SHARED_BATCH] for start in range(0, len(asked), SHARED_BATCH)]
         yield from judge_shared(work, parts, min(workers, len(parts)))
     else:
-        for start in range(0, len(asked), batch):
-            yield judge_rows(scorer, asked[start : start + batch], work.judge_reasoning)
+        for start in range(0, len(asked), BATCH):
+            yield judge_rows(scorer, asked[start : start + BATCH], work.judge_reasoning)
 
 
 def _book(paths: Sequence[str | Path]) -> dict[str, Rubric]:

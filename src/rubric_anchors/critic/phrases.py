@@ -126,6 +126,30 @@ class PhraseSet:
     def _prefix_lengths(self) -> tuple[int, ...]:
         return tuple(sorted({len(p.atoms[0]) for p in self._phrases if p.atoms and p.endings[0]}))
 
+    @cached_property
+    def _needs(self) -> tuple[list[frozenset[str]], dict[tuple[str, str], list[frozenset[str]]]] | None:
+        """The words that an ASCII text must hold for a phrase to stand there: of those that need a look at once, and of
+        the others by the two words that they begin with. None where endings are free."""
+        if any(any(phrase.endings) for phrase in self._phrases):
+            return None
+        words = [frozenset(phrase.atoms) - {ANY} for phrase in self._phrases]
+        at_once = [words[index] for entry, _ in self._index.values() for index in entry]
+        begun = {
+            (first, second): [words[index] for index in entry]
+            for first, (_, by_second) in self._index.items()
+            for second, entry in by_second.items()
+        }
+        return at_once, begun
+
+    def _cannot_stand_in(self, view: TextView) -> bool:
+        """Told without knowing where the atoms are, which takes most of the time."""
+        if self._needs is None or "atoms" in view.__dict__ or (pairs := view.atom_pairs) is None:
+            return False
+        at_once, begun = self._needs
+        there = {first for first, _ in pairs}
+        worth_a_look = [*at_once, *(words for pair in begun.keys() & pairs for words in begun[pair])]
+        return not any(words <= there for words in worth_a_look)
+
     def find(self, view: TextView) -> list[Hit]:
         """Every place of every entry, by place; hits of different entries may overlap, of one entry they do not."""
         free_from = [0] * len(self._phrases)
@@ -152,7 +176,7 @@ class PhraseSet:
         for index, phrase in enumerate(self._phrases):
             if not phrase.atoms:
                 yield from _literal(index, phrase, view.norm)
-        if not self._index:
+        if not self._index or self._cannot_stand_in(view):
             return
         folded, asked = [*view.atoms.folded, ""], self._asked
         for atom, places in view.atom_places.items():

@@ -82,6 +82,8 @@ class TextView:
     @cached_property
     def folded(self) -> list[str]:
         """The words as they are compared, in the order of `words`."""
+        if "words" not in self.__dict__ and self.norm.isascii():
+            return [word.lower() for word in _ASCII_WORD.findall(self.norm)]  # the same, without their places
         return _folded(self.norm, self.words)
 
     @cached_property
@@ -89,6 +91,14 @@ class TextView:
         pattern = _ASCII_ATOM if self.norm.isascii() else _ANY_ATOM
         spans = [found.span() for found in pattern.finditer(self.norm)]
         return Atoms(_folded(self.norm, spans), [start for start, _ in spans], [end for _, end in spans])
+
+    @cached_property
+    def atom_pairs(self) -> frozenset[tuple[str, str]] | None:
+        """Each atom with the next, the last one with an empty one; None where only `atoms` can tell."""
+        if not self.norm.isascii():
+            return None
+        folded = _ASCII_ATOM.findall(self.norm.lower())
+        return frozenset(zip(folded, [*folded[1:], ""], strict=False))
 
     @cached_property
     def atom_places(self) -> dict[str, list[int]]:

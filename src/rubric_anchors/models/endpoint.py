@@ -171,8 +171,6 @@ class Endpoint:
     async def _one(self, request: Request) -> Said:
         """One request, from the cache, from a sibling that is asking the same, or from the endpoint."""
         key = reply_key(self._fingerprint, request)
-        if (kept := self._kept(key)) is not None:
-            return kept
         if (asking := self._in_flight.get(key)) is not None:
             try:
                 said = await asyncio.shield(asking)
@@ -200,7 +198,7 @@ class Endpoint:
         return kept
 
     async def _claimed(self, request: Request, key: str) -> Said:
-        """Asks when no other process on the same cache is asking the same."""
+        """Looks and asks when no other process on the same cache is asking the same."""
         if self._store is None:
             return await self._asked(request, key)
         while not self._store.claim(key):
@@ -208,7 +206,6 @@ class Endpoint:
             if (kept := self._kept(key)) is not None:
                 return kept
         try:
-            # The other one may have ended between the look and the claim.
             return self._kept(key) or await self._asked(request, key)
         finally:
             self._store.release(key)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from pydantic import JsonValue
@@ -107,14 +108,19 @@ def body_of(config: EndpointConfig, request: Request, way: Way) -> bytes:
     if request.alternatives:
         body |= {"logprobs": True, "top_logprobs": request.alternatives}
     if request.schema and way == "schema":
-        schema = {"name": TOOL, "schema": json.loads(request.schema), "strict": True}
+        schema = {"name": TOOL, "schema": _parsed(request.schema), "strict": True}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     elif request.schema and way == "tools":
-        function = {"name": TOOL, "description": "Gives the reply.", "parameters": json.loads(request.schema)}
+        function = {"name": TOOL, "description": "Gives the reply.", "parameters": _parsed(request.schema)}
         body["tools"] = [{"type": "function", "function": function}]
         body["tool_choice"] = {"type": "function", "function": {"name": TOOL}}
     # A lone surrogate is no character: no server would take it.
     return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+
+
+@lru_cache(maxsize=256)
+def _parsed(schema: str) -> Any:
+    return json.loads(schema)
 
 
 def estimated_tokens(request: Request, way: Way = "text") -> int:
