@@ -134,7 +134,7 @@ def _score(
     judge: Judge | None,
     progress: Progress,
 ) -> Tally:
-    turns = Turns()
+    turns = Turns(1 if judge is None else judge.config.concurrency)
     scorer = Scorer(book, tools if judge is None else turns.over(tools))
     answers = read_answers(data, tuple(book))
     asked, unreadable = _asked(answers, book, scorer)
@@ -157,8 +157,7 @@ def _score(
             if judge is None:
                 judged = _judged(rest, work, scorer, workers)
             else:
-                at_once = judge.config.concurrency
-                judged = judge_overlapping(scorer, rest, judge_reasoning, turns, at_once, judge.close)
+                judged = judge_overlapping(scorer, rest, judge_reasoning, turns, judge.close)
             for written in judged:
                 unfinished.append(written)
                 for line in written:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final, Literal, get_args
 
 import regex
@@ -11,7 +12,7 @@ from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.echo import shared_share
 from rubric_anchors.critic.phrases import listed
 from rubric_anchors.critic.shown import TAGS
-from rubric_anchors.critic.text import view_of
+from rubric_anchors.critic.text import TextView, view_of
 from rubric_anchors.rubric.model import Criterion
 from rubric_anchors.rubric.outcome import Evidence
 
@@ -76,9 +77,23 @@ def flags(answer: Answer, criteria: Sequence[Criterion]) -> dict[Flag, Evidence]
     if _NOTHING.fullmatch(view.norm.strip()) is not None and not _EMOJI.search(text):
         found["says_nothing"] = Evidence("says nothing")
     asked = _asked_words(tuple(criteria))
-    if len(asked) >= RUN and shared_share(asked, view.folded, RUN) >= COPIED and len(view.folded) >= RUN:
+    if _may_share(asked, view) and len(view.folded) >= RUN and shared_share(asked, view.folded, RUN) >= COPIED:
         found["rubric_copied"] = Evidence("holds what the rubric asks, word for word")
     return found
+
+
+def _may_share(asked: Sequence[str], view: TextView) -> bool:
+    """Whether the answer may hold a run of the words that are asked: False only where it cannot, told at a glance."""
+    pairs = view.atom_pairs
+    if pairs is None:
+        return len(asked) >= RUN
+    row = 0
+    for first, second in pairwise(asked):
+        # A word with a joint (don't) is several atoms, and may be there.
+        row = row + 1 if (first, second) in pairs or not (first.isalnum() and second.isalnum()) else 0
+        if row == RUN - 1:
+            return True
+    return False
 
 
 @lru_cache(maxsize=256)
