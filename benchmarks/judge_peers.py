@@ -89,9 +89,8 @@ def peer(name: str, url: str, folder: Path, at_once: int) -> dict[str, Any]:
     try:
         if not python.exists():
             venv.create(place, with_pip=True)
-        subprocess.run(
-            [str(python), "-m", "pip", "install", "-qq", *wanted], check=True, capture_output=True, timeout=900
-        )
+        install = [str(python), "-m", "pip", "install", "-qq", *wanted]
+        subprocess.run(install, check=True, capture_output=True, timeout=900)  # noqa: S603
         command = [str(python), "-c", _BEGIN + program + _END, url, str(folder), str(at_once)]
         ran = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600)  # noqa: S603
     except (OSError, subprocess.SubprocessError) as error:

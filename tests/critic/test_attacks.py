@@ -137,6 +137,6 @@ def test_an_answer_of_nothing_is_unjudged() -> None:
 ])  # fmt: skip
 @pytest.mark.parametrize("ask", ["It is warm and kind to us.", "Don't be cold; it isn't warm.", "Too short."])
 def test_a_copied_rubric_is_told_at_a_glance_only_where_there_is_none(text: str, ask: str) -> None:
-    asked = TextView(ask).folded
+    asked = tuple(TextView(ask).folded)
     shares = shared_share(asked, TextView(text).folded, RUN) > 0 and len(TextView(text).folded) >= RUN
     assert not shares or len(asked) < RUN or _may_share(asked, TextView(text))

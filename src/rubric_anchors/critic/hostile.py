@@ -82,18 +82,23 @@ def flags(answer: Answer, criteria: Sequence[Criterion]) -> dict[Flag, Evidence]
     return found
 
 
-def _may_share(asked: Sequence[str], view: TextView) -> bool:
+def _may_share(asked: tuple[str, ...], view: TextView) -> bool:
     """Whether the answer may hold a run of the words that are asked: False only where it cannot, told at a glance."""
     pairs = view.atom_pairs
     if pairs is None:
         return len(asked) >= RUN
     row = 0
-    for first, second in pairwise(asked):
-        # A word with a joint (don't) is several atoms, and may be there.
-        row = row + 1 if (first, second) in pairs or not (first.isalnum() and second.isalnum()) else 0
+    for pair in _pairs_of(asked):
+        row = row + 1 if pair is None or pair in pairs else 0
         if row == RUN - 1:
             return True
     return False
+
+
+@lru_cache(maxsize=256)
+def _pairs_of(words: tuple[str, ...]) -> tuple[tuple[str, str] | None, ...]:
+    """Each word with the next; None where one of them has a joint (don't): it is several atoms."""
+    return tuple((one, other) if one.isalnum() and other.isalnum() else None for one, other in pairwise(words))
 
 
 @lru_cache(maxsize=256)
