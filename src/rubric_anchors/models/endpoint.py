@@ -99,7 +99,8 @@ class Endpoint:
         self.close()
 
     def _run(self, work: Coroutine[Any, Any, Made]) -> Made:
-        future = asyncio.run_coroutine_threadsafe(work, self._started())
+        with self._guard:  # what is begun before `close` is ended by it, and nothing is begun in a loop that has ended
+            future = asyncio.run_coroutine_threadsafe(work, self._started())
         try:
             return future.result()
         except BaseException:
@@ -109,13 +110,12 @@ class Endpoint:
 
     def _started(self) -> asyncio.AbstractEventLoop:
         """The running loop; a forked child, whose parent's thread it does not have, makes its own."""
-        with self._guard:
-            if self._loop is None or self._pid != os.getpid():
-                self._loop, self._pid = asyncio.new_event_loop(), os.getpid()
-                self._thread = threading.Thread(target=_serve, args=(self._loop,), name="endpoint", daemon=True)
-                self._thread.start()
-                asyncio.run_coroutine_threadsafe(self._open(), self._loop).result()
-            return self._loop
+        if self._loop is None or self._pid != os.getpid():
+            self._loop, self._pid = asyncio.new_event_loop(), os.getpid()
+            self._thread = threading.Thread(target=_serve, args=(self._loop,), name="endpoint", daemon=True)
+            self._thread.start()
+            asyncio.run_coroutine_threadsafe(self._open(), self._loop).result()
+        return self._loop
 
     async def _open(self) -> None:
         self._tries = Tries(self.config, self._key, self.ledger, self._clock)
