@@ -111,7 +111,9 @@ def side(pipe: "Connection[Any, Any]", ours: bool, setting: Setting, steps: int,
 
         optimizer = optimizer_for(policy.model, 3e-5)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda _: 1.0)
-        trainer = Trainer(**common, optimizers=(optimizer, schedule), rollout_func=Forced(policy, answers, tokens))
+        trainer: GRPOTrainer = Trainer(
+            **common, optimizers=(optimizer, schedule), rollout_func=Forced(policy, answers, tokens)
+        )
     else:
         trainer = GRPOTrainer(**common)
     trainer.remove_callback(PrinterCallback)
@@ -209,7 +211,7 @@ def floor_seconds(setting: Setting) -> float:
     read = sum(len(policy.encode([(turn["role"], turn["content"]) for turn in one])) for one in prompts(asked))
     written = asked * answers * tokens
     learnt = written + read * answers
-    return parameters * (2 * (read + written) + 6 * learnt) / rate
+    return float(parameters * (2 * (read + written) + 6 * learnt) / rate)
 
 
 def measured(setting: Setting, steps: int, micros: Sequence[int], attentions: Sequence[str]) -> dict[str, Any]:

@@ -112,3 +112,29 @@ def test_the_page_says_how_people_and_the_whole_rubric_do_on_pandalm() -> None:
     found = CALIBRATED["pandalm"]["targets"]["reward"]
     people, rubric = found["people"]["order"][0], found["figures"]["order"][0]
     assert f"in {people:.3f} of pairs, and the whole rubric in {rubric:.3f}" in AGREEMENT
+
+
+JUDGED = json.loads((ROOT / "benchmarks" / "results" / "judge.json").read_text(encoding="utf-8"))
+JUDGE = (ROOT / "docs" / "judge.md").read_text(encoding="utf-8")
+TIMED = {
+    "a bare loop that posts the same bodies": JUDGED["bare loop"],
+    "`anchors score`, cache and journal on": JUDGED["anchors"]["first"],
+    "the same again, from the cache": JUDGED["anchors"]["from the cache"],
+    'autorubric 1.6.1, `llm_calls="per_item"`': JUDGED["autorubric"],
+    "rubric 2.2.0, one-shot, by openai 3.57.0": JUDGED["rubric"],
+}
+
+
+@pytest.mark.parametrize("name", TIMED)
+def test_a_row_on_the_judge_s_time_has_the_measured_figures(name: str) -> None:
+    found = TIMED[name]
+    ratio = found["seconds"] / JUDGED["limit_seconds"]
+    row = f"| {name} | {found['seconds']:.1f} | {ratio:.2f} | {found['cpu_ms_an_answer']:.2f} |"
+    assert row in JUDGE
+
+
+def test_the_page_says_what_a_core_sustains_and_how_many_tokens_an_answer_takes() -> None:
+    tokens = [JUDGED[name]["prompt_tokens"] / JUDGED["answers"] for name in ("anchors", "autorubric", "rubric")]
+    assert "takes {:.0f} prompt tokens here, {:.0f} in autorubric and {:.0f} in rubric".format(*tokens) in JUDGE
+    assert f"{JUDGED['answers_a_second_without_latency']} answers a second" in JUDGE
+    assert f"{JUDGED['prompt_tokens_of_one_call_a_criterion']:.0%} of the prompt tokens" in JUDGE

@@ -55,7 +55,7 @@ def test_a_dead_judge_stops_the_road_in_one_line_and_it_goes_on_from_there(tmp_p
         gone = server.url
     content = tiny_recipe()
     content["rubrics"] = [*content["rubrics"], "judged.yaml"]
-    content["judge"] = {"url": gone, "model": "m", "cache": str(tmp_path / "replies.sqlite"), "attempts": 1}
+    content["judge"] = {"url": gone, "model": "m", "cache": str(tmp_path / "replies.sqlite"), "patience": 0}
     content["stages"][0]["rubrics"] = ["judged"]
     recipe = write_recipe(tmp_path / "recipe", tiny_policy, content)
     write_yaml(tmp_path / "recipe" / "judged.yaml", JUDGED)

@@ -165,7 +165,7 @@ def test_a_killed_run_goes_on_from_its_finished_rows(rubric: Path, tmp_path: Pat
     with pytest.raises(SetupError, match="holds the finished rows of an interrupted run"):
         score_file(asked[1], [rubric], out)
     changed = write_yaml(tmp_path / "changed.yaml", RUBRIC | {"title": "Changed"})
-    with pytest.raises(SetupError, match="was begun with other data, rubrics or options"):
+    with pytest.raises(SetupError, match="was begun with other data, rubrics, options or another judge"):
         score_file(asked[1], [changed], out, resume=True)
     tally = score_file(asked[1], [rubric], out, resume=True)
     assert read(out) == whole

@@ -95,7 +95,7 @@ def test_a_dead_endpoint_is_one_line_and_finished_rows_stay(files: tuple[Path, P
         gone = server.url
     ran = anchors(
         "score", data, "--rubric", rubric, "--out", out, "--judge", f"{gone}#m",
-        "--judge-with", "attempts=1", "--judge-with", f"cache={out.parent / 'r.sqlite'}",
+        "--judge-with", "patience=0", "--judge-with", f"cache={out.parent / 'r.sqlite'}",
     )  # fmt: skip
     assert ran.code == 2
     assert "is the server up?" in ran.err
@@ -129,6 +129,33 @@ def test_the_command_line_shows_what_was_paid(files: tuple[Path, Path, Path], tm
     assert server.most_at_once <= 4
 
 
+def test_a_run_goes_on_with_the_judge_that_began_it_and_no_other(
+    files: tuple[Path, Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, rubric, out = files
+    monkeypatch.setattr("rubric_anchors.app.overlap.SMALLEST", 8)
+
+    def until_the_money_is_gone(body: Body) -> str:
+        if first.answered == 15:
+            first.refuses = (402, "Insufficient credits")
+        return verdict(body)
+
+    with Simulator(until_the_money_is_gone) as first:
+        with pytest.raises(SetupError, match="quota or credit is used up"):
+            score_file(data, [rubric], out, judge=config(first, tmp_path, concurrency=1))
+        assert first.answered == 15
+    with Simulator(verdict) as moved:
+        for other in ({"model": "other"}, {"temperature": 1.0}, {"max_tokens": 5}):
+            with pytest.raises(SetupError, match="was begun with other data, rubrics, options or another judge"):
+                score_file(data, [rubric], out, judge=config(moved, tmp_path, **other), resume=True)
+        assert moved.bodies == []
+        # Another address, other limits and prices: the same judge.
+        tally = score_file(data, [rubric], out, judge=config(moved, tmp_path, price_in=1.0, timeout=9.0), resume=True)
+        # Six answers a batch cost a call, and two batches were written.
+        assert moved.answered == 30 - 12
+    assert tally.scored == 40
+
+
 @pytest.mark.parametrize(
     ("named", "options", "max_cost", "expected"),
     [
@@ -157,7 +184,7 @@ def test_ctrl_c_while_a_judge_is_asked_is_one_line(files: tuple[Path, Path, Path
     data, rubric, out = files
     with Simulator(verdict, faults={"hang": 0.9}) as server:
         ran = anchors_dying(
-            "rubric_anchors.models.endpoint::body_of:9:after:SIGINT",
+            "rubric_anchors.models.tries::body_of:9:after:SIGINT",
             "score", data, "--rubric", rubric, "--out", out, "--judge", f"{server.url}#m",
             "--judge-with", f"cache={tmp_path / 'r.sqlite'}",
         )  # fmt: skip

@@ -10,8 +10,10 @@ import pytest
 from benchmarks.attacks import RESULT, SETS, measure
 from tests.support.attacks import BEST, RUBRIC, Gullible, attacks, innocent, one_answer
 
-from rubric_anchors.critic.hostile import FLAGS, flags
+from rubric_anchors.critic.echo import shared_share
+from rubric_anchors.critic.hostile import FLAGS, RUN, _may_share, flags
 from rubric_anchors.critic.judge import JudgeCritic, JudgeOptions
+from rubric_anchors.critic.text import TextView
 from rubric_anchors.models.chat import ScriptedChatModel
 from rubric_anchors.rubric.outcome import Judged, Unjudged
 
@@ -127,3 +129,14 @@ def test_an_answer_of_nothing_is_unjudged() -> None:
     for text in (text for kind, text in attacks(False) if kind == "nothing"):
         [verdicts] = JudgeCritic(RUBRIC.criteria, ScriptedChatModel(otherwise=BEST)).judge([one_answer(text)])
         assert {verdict.cause.code for verdict in verdicts if isinstance(verdict, Unjudged)} == {"empty_answer"}
+
+
+@pytest.mark.parametrize("text", [
+    "it is warm and kind to all of us, don't you think", "It IS warm - and kind to", "nothing of it", "",
+    "don't be cold. it isn't warm and kind", "it is\nwarm\nand\nkind\nto\nus",
+])  # fmt: skip
+@pytest.mark.parametrize("ask", ["It is warm and kind to us.", "Don't be cold; it isn't warm.", "Too short."])
+def test_a_copied_rubric_is_told_at_a_glance_only_where_there_is_none(text: str, ask: str) -> None:
+    asked, words = TextView(ask).folded, TextView(text).folded
+    shares = min(len(asked), len(words)) >= RUN and shared_share(asked, words, RUN) > 0
+    assert _may_share(asked, words) == shares

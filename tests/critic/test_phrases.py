@@ -104,3 +104,12 @@ def test_an_end_of_nothing_is_refused_when_the_rubric_is_read(check: str, phrase
     options = {"where": "starts"} if check in ("at_position", "every") else {}
     with pytest.raises(RubricError, match="an empty word or phrase"):
         make_check(check, {"phrases": ["a", phrase], **options})
+
+
+@pytest.mark.parametrize(
+    "text", ["HTTP://X.ORG/a Don't U.S. 3.14 well-known a_b R&D x", "https://A.b/C, d", "", "I'm\rhere"]
+)
+def test_words_are_folded_the_same_with_and_without_their_places(text: str) -> None:
+    placed = TextView(text)
+    assert len(placed.words) == len(TextView(text).folded)
+    assert placed.folded == TextView(text).folded

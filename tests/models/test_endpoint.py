@@ -9,55 +9,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.asking import SCHEMA, Time, asked, said
 from tests.support.endpoint import Body, Simulator, completion
 
 from rubric_anchors.core.errors import SetupError
-from rubric_anchors.models.chat import ChatTurn, NoReply, Reply, Request, Said, Token, Usage
-from rubric_anchors.models.endpoint import DEAD_AFTER, REFUSED_AFTER, Endpoint
+from rubric_anchors.models.chat import NoReply, Reply, Request, Said, Token, Usage
+from rubric_anchors.models.endpoint import Endpoint
 from rubric_anchors.models.endpoint_config import EndpointConfig, parse_endpoint, redacted
 from rubric_anchors.models.ledger import Ledger
-from rubric_anchors.models.pace import Clock
 from rubric_anchors.models.replies import ReplyStore
-
-SCHEMA = '{"type":"object"}'
-
-
-def said(text: str, **more: object) -> Request:
-    return Request((ChatTurn("user", text),), **more)  # type: ignore[arg-type]
-
-
-class Time:
-    """A clock that jumps where somebody would sleep."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.slept: list[float] = []
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.now += seconds
-        await asyncio.sleep(0)
-
-    @property
-    def clock(self) -> Clock:
-        return Clock(lambda: self.now, self.sleep)
 
 
 @pytest.fixture
 def time() -> Time:
     return Time()
-
-
-def asked(
-    server: Simulator,
-    requests: list[Request],
-    time: Time | None = None,
-    store: ReplyStore | None = None,
-    **config: object,
-) -> tuple[list[Said], Endpoint]:
-    made = EndpointConfig.model_validate({"url": server.url, "model": "m", **config})
-    with Endpoint(made, clock=(time or Time()).clock, store=store) as endpoint:
-        return endpoint.ask(requests), endpoint
 
 
 def test_replies_come_in_the_order_of_the_requests_and_not_more_at_once_than_allowed() -> None:
@@ -121,13 +86,6 @@ def test_of_many_faults_every_request_gets_its_own_reply_or_a_cause() -> None:
     assert failed < 30
 
 
-def test_a_server_that_hangs_is_a_timeout() -> None:
-    with Simulator(faults={"hang": 1.0}) as server:
-        [reply], _ = asked(server, [said("x")], attempts=1, timeout=0.05)
-    assert isinstance(reply, NoReply)
-    assert reply.code == "timeout"
-
-
 def test_retry_after_is_waited_for_by_all_requests(time: Time) -> None:
     with Simulator(faults={"429": 0.5}, seed=3, retry_after="17") as server:
         replies, _ = asked(server, [said(str(at)) for at in range(20)], time, concurrency=1, attempts=20)
@@ -158,60 +116,6 @@ def test_a_follow_up_is_asked_in_place() -> None:
     with Simulator() as server, Endpoint(EndpointConfig(url=server.url, model="m")) as endpoint:
         replies = endpoint.ask([said("number 0"), said("other"), said("number 2")], follow)
     assert [reply.text for reply in replies if isinstance(reply, Reply)] == ["again 0", "other", "again 2"]
-
-
-@pytest.mark.parametrize(
-    ("status", "message", "expected"),
-    [
-        (401, "bad key", "the key was refused"),
-        (403, "no", "access was refused"),
-        (404, "model `m` not found", "there is no such path or model"),
-    ],
-)
-def test_what_no_request_would_be_spared_stops_at_once(status: int, message: str, expected: str) -> None:
-    with Simulator(refuses=(status, message)) as server:
-        with pytest.raises(SetupError, match=f"HTTP {status}: {message}; {expected}"):
-            asked(server, [said(str(at)) for at in range(50)], concurrency=2)
-        assert len(server.bodies) <= 2
-
-
-@pytest.mark.parametrize(
-    ("status", "message", "code"),
-    [
-        (400, "This model's maximum context length is 4096 tokens", "context_length"),
-        (400, "the request exceeds the available context size", "context_length"),
-        (422, "messages: bad role", "refused_request"),
-    ],
-)
-def test_a_refused_request_is_not_asked_again(status: int, message: str, code: str) -> None:
-    with Simulator(refuses=(status, message)) as server:
-        [reply], _ = asked(server, [said("x")])
-    assert isinstance(reply, NoReply)
-    assert (reply.code, len(server.bodies)) == (code, 1)
-
-
-def test_an_endpoint_without_schemas_is_asked_without_from_then_on() -> None:
-    with Simulator(refuses_schema=True) as server:
-        replies, _ = asked(server, [said(str(at), schema=SCHEMA) for at in range(5)], concurrency=1)
-        assert all(isinstance(reply, Reply) for reply in replies)
-        assert len(server.bodies) == 6
-        with pytest.raises(SetupError, match="does not hold replies to a JSON Schema"):
-            asked(server, [said("x", schema=SCHEMA)], structured="schema")
-
-
-def test_a_dead_endpoint_stops_the_work_in_one_line() -> None:
-    with Simulator(faults={"500": 1.0}) as server:
-        with pytest.raises(SetupError, match=f"the last {DEAD_AFTER} requests failed on every try .server_error"):
-            asked(server, [said(str(at)) for at in range(500)], attempts=2, concurrency=4)
-        # Each of the four that work may be on a request, and on the next before the end reaches it.
-        assert len(server.bodies) <= 2 * (DEAD_AFTER + 2 * 4)
-        gone = server.url
-    config = EndpointConfig(url=gone, model="m", attempts=2, concurrency=1)
-    with (
-        Endpoint(config, clock=Time().clock) as endpoint,
-        pytest.raises(SetupError, match=f"the last {REFUSED_AFTER} requests.*refused_connection"),
-    ):
-        endpoint.ask([said(str(at)) for at in range(50)])
 
 
 def test_the_key_is_sent_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:

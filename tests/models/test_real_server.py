@@ -1,6 +1,6 @@
 """The judge and its client on a real server with a real model: llama.cpp with the embedded weights, or whatever
-ANCHORS_TEST_SERVER=URL#MODEL names. What so small a model says is worth nothing (docs/calibrate.md); how it is asked and
-read is what counts here."""
+ANCHORS_TEST_SERVER=URL#MODEL names. What so small a model says is worth nothing (docs/calibrate.md); how it is asked
+and read is what counts here."""
 
 import json
 import os
@@ -98,7 +98,8 @@ def test_likely_tokens_come_with_the_reply(server: tuple[str, str]) -> None:
     for token in reply.tokens:
         assert token.logp <= 0.0
         assert len(token.alternatives) == 5
-        assert [logp for _, logp in token.alternatives] == sorted((logp for _, logp in token.alternatives), reverse=True)
+        logps = [logp for _, logp in token.alternatives]
+        assert logps == sorted(logps, reverse=True)
 
 
 def test_a_prefix_that_was_read_before_is_read_from_the_cache(server: tuple[str, str]) -> None:

@@ -5,13 +5,13 @@ import json
 import random
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Self
 
 from aiohttp import web
 
 Body = dict[str, Any]
-FAULTS: Final = ("429", "500", "hang", "reset", "truncated", "no_json", "no_choices", "empty")
+FAULTS: Final = ("429", "500", "503", "504", "hang", "reset", "truncated", "no_json", "no_choices", "empty")
 
 
 def echo(body: Body) -> str:
@@ -22,8 +22,11 @@ def echo(body: Body) -> str:
 class Simulator:
     """A server on 127.0.0.1, in a thread of its own, for the length of a `with`.
 
-    `reply`: a request's body to what is said. `faults`: kind to its share of requests, drawn by `seed` and the number
-    of the request. `latency`: seconds a call; `most`: calls served at once, None for any number.
+    `reply`: a request's body to what is said; as the arguments of a function where one must be called. `faults`: kind
+    to its share of requests, drawn by `seed` and the number of the request. `fails`: the number of a request, from 0,
+    to its fault; empty: none. `latency`: seconds a call; `most`: calls served at once, None for any number.
+    `refuses_ways`: forms of a reply that it does not know, `schema` or `tools`. `refuses`: what every request gets, a
+    status and a message or a whole body.
     """
 
     def __init__(
@@ -34,8 +37,9 @@ class Simulator:
         seed: int = 0,
         latency: float = 0.0,
         most: int | None = None,
-        refuses_schema: bool = False,
-        refuses: tuple[int, str] | None = None,
+        fails: Callable[[int], str] | None = None,
+        refuses_ways: Sequence[str] = (),
+        refuses: tuple[int, str | Body] | None = None,
         retry_after: str = "0",
     ) -> None:
         self._reply = reply
@@ -43,8 +47,9 @@ class Simulator:
         self._random = random.Random(seed)
         self._latency = latency
         self._most = most
-        self._refuses_schema = refuses_schema
-        self._refuses = refuses
+        self.fails = fails
+        self._refuses_ways = tuple(refuses_ways)
+        self.refuses = refuses
         self._retry_after = retry_after
         self.bodies: list[Body] = []
         """Every request's body, in order of arrival."""
@@ -86,26 +91,30 @@ class Simulator:
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
+        number = len(self.bodies)
         self.bodies.append(body)
         self.headers.append(dict(request.headers))
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         try:
             if self._places is None:
-                return await self._answer(request, body)
+                return await self._answer(request, body, number)
             async with self._places:
-                return await self._answer(request, body)
+                return await self._answer(request, body, number)
         finally:
             self.at_once -= 1
 
-    async def _answer(self, request: web.Request, body: Body) -> web.StreamResponse:
+    async def _answer(self, request: web.Request, body: Body, number: int) -> web.StreamResponse:
         if self._latency:
             await asyncio.sleep(self._latency)
-        if self._refuses is not None:
-            return web.json_response({"error": {"message": self._refuses[1]}}, status=self._refuses[0])
-        if self._refuses_schema and "response_format" in body:
+        if self.refuses is not None:
+            status, said = self.refuses
+            return web.json_response(said if isinstance(said, dict) else {"error": {"message": said}}, status=status)
+        if "schema" in self._refuses_ways and "response_format" in body:
             return web.json_response({"error": {"message": "response_format json_schema is unsupported"}}, status=400)
-        fault = self._fault()
+        if "tools" in self._refuses_ways and "tools" in body:
+            return web.json_response({"error": {"message": "tools param requires a flag"}}, status=500)
+        fault = self._fault() if self.fails is None else self.fails(number)
         if fault:
             self.faulted[fault] += 1
             return await self._failed(fault, request)
@@ -127,6 +136,8 @@ class Simulator:
             return web.json_response({"error": "slow down"}, status=429, headers={"Retry-After": self._retry_after})
         if fault == "500":
             return web.Response(status=500, text="<html>oops</html>")
+        if fault in ("503", "504"):
+            return web.Response(status=int(fault), text="<html>nobody is there</html>")
         if fault == "hang":
             await self._ended.wait()
         if fault in ("reset", "hang"):
@@ -151,7 +162,9 @@ def completion(text: str, body: Body) -> Body:
     """`text` as an endpoint's response, tokens counted by fours of characters."""
     prompt = sum(len(str(turn["content"])) for turn in body["messages"]) // 4
     usage = {"prompt_tokens": prompt, "completion_tokens": len(text) // 4, "total_tokens": prompt + len(text) // 4}
-    message = {"role": "assistant", "content": text}
+    message: Body = {"role": "assistant", "content": text}
+    if "tools" in body:
+        message = {"role": "assistant", "content": None, "tool_calls": [{"function": {"arguments": text}}]}
     return {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": usage}
 
 

@@ -19,7 +19,7 @@ STARTS_WITHIN: Final = 120.0
 @contextmanager
 def serving(weights: Path) -> Iterator[str]:
     """The base URL of a server with `weights`; it ends with the `with`, and with this process."""
-    process = subprocess.Popen(  # noqa: S603
+    process = subprocess.Popen(
         [sys.executable, __file__, str(weights)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -54,7 +54,8 @@ def serve(weights: str) -> None:
     how.cpuparams.n_threads = 2
     how.warmup = False
     server = xllamacpp.Server(how)
-    print(server.listening_address, flush=True)
+    sys.stdout.write(f"{server.listening_address}\n")
+    sys.stdout.flush()
     sys.stdin.read()
     del server
 

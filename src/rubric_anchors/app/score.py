@@ -14,6 +14,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from rubric_anchors.app.overlap import Turns, judge_overlapping
 from rubric_anchors.app.progress import Progress, Silent
 from rubric_anchors.app.sharing import Asked, Work, Written, judge_rows, judge_shared
 from rubric_anchors.app.unfinished import Unfinished, refuse_out
@@ -32,8 +33,6 @@ BATCH: Final = 128
 """Answers judged together, and lost to a kill at most where one process judges."""
 SHARED_BATCH: Final = 512
 """The same for each of several processes."""
-WAVES: Final = 8
-"""A judge gets so many batches of its concurrency at once: the last calls of a batch leave it half idle."""
 MANY: Final = 2000
 """Answers from which other processes are worth their start."""
 
@@ -135,14 +134,17 @@ def _score(
     judge: Judge | None,
     progress: Progress,
 ) -> Tally:
-    scorer = Scorer(book, tools)
+    turns = Turns(1 if judge is None else judge.config.concurrency)
+    scorer = Scorer(book, tools if judge is None else turns.over(tools))
     answers = read_answers(data, tuple(book))
     asked, unreadable = _asked(answers, book, scorer)
     count = _Count()
     rubrics_there = {**answers.rubrics, **book}
     known = {name: one for name, one in rubrics_there.items() if name in scorer}
     work = Work(known, replace(tools, judge=None) if scorer.light else tools, judge_reasoning)
-    begun: dict[str, JsonValue] = {"work": _work_id(asked, rubrics_there, judge_reasoning)}
+    asks = any(one.critic.kind == "judge" for rubric in known.values() for one in rubric.criteria)
+    minds = _minds(tools, judge) if asks else None
+    begun: dict[str, JsonValue] = {"work": _work_id(asked, rubrics_there, judge_reasoning, minds)}
     with Unfinished(out, begun, resume=resume, force=force) as unfinished:
         done = len(unfinished.found)
         for row in unfinished.found:
@@ -151,8 +153,12 @@ def _score(
             progress.say(f"going on after {done} of {len(asked)} answers")
         with progress.task("scoring", len(asked), "answers") as task:
             task.advance(done)
-            batch = BATCH if judge is None else max(BATCH, WAVES * judge.config.concurrency)
-            for written in _judged(asked[done:], work, scorer, workers, batch):
+            rest = asked[done:]
+            if judge is None:
+                judged = _judged(rest, work, scorer, workers)
+            else:
+                judged = judge_overlapping(scorer, rest, judge_reasoning, turns, judge.close)
+            for written in judged:
                 unfinished.append(written)
                 for line in written:
                     count.add(line)
@@ -161,9 +167,7 @@ def _score(
     return count.tally(out, unreadable, judge.ledger.account() if judge else None)
 
 
-def _judged(
-    asked: Sequence[Asked], work: Work, scorer: Scorer, workers: int | None, batch: int
-) -> Iterator[list[Written]]:
+def _judged(asked: Sequence[Asked], work: Work, scorer: Scorer, workers: int | None) -> Iterator[list[Written]]:
     """The rows as they are written, a batch at a time, in order."""
     if workers is None:
         workers = (os.cpu_count() or 1) if len(asked) >= MANY else 1
@@ -171,8 +175,8 @@ def _judged(
         parts = [asked[start : start + SHARED_BATCH] for start in range(0, len(asked), SHARED_BATCH)]
         yield from judge_shared(work, parts, min(workers, len(parts)))
     else:
-        for start in range(0, len(asked), batch):
-            yield judge_rows(scorer, asked[start : start + batch], work.judge_reasoning)
+        for start in range(0, len(asked), BATCH):
+            yield judge_rows(scorer, asked[start : start + BATCH], work.judge_reasoning)
 
 
 def _book(paths: Sequence[str | Path]) -> dict[str, Rubric]:
@@ -213,13 +217,23 @@ def _asked(answers: Answers, book: Mapping[str, Rubric], scorer: Scorer) -> tupl
     return asked, tuple(sorted(rejected, key=lambda one: one.line))
 
 
-def _work_id(asked: Sequence[Asked], rubrics: Mapping[str, Rubric], judge_reasoning: bool) -> str:
-    """The same for the same answers in the same order, rubrics and options: what finished rows may be kept for."""
+def _minds(tools: Tools, judge: Judge | None) -> JsonValue:
+    """Who judges: the same judge at another address is still the same."""
+    ours = judge.config.mind if judge is not None else tools.judge and tools.judge().fingerprint
+    return [ours, {name: model().fingerprint for name, model in tools.judges.items()}]
+
+
+def _work_id(
+    asked: Sequence[Asked], rubrics: Mapping[str, Rubric], judge_reasoning: bool, judges: JsonValue = None
+) -> str:
+    """The same for the same answers in the same order, rubrics, options and judges: what finished rows may be kept
+    for."""
     answers: list[JsonValue] = [
         [row.id, [list(turn) for turn in row.prompt.messages], row.response, row.prompt.reference, list(applied)]
         for row, applied in asked
     ]
-    return content_id([answers, {name: rubric.content_id for name, rubric in rubrics.items()}, judge_reasoning])
+    known: dict[str, JsonValue] = {name: rubric.content_id for name, rubric in rubrics.items()}
+    return content_id([answers, known, judge_reasoning, judges])
 
 
 @dataclass

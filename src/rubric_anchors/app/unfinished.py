@@ -129,7 +129,8 @@ class Unfinished:
         elif rows[0] != self._begun:
             self._journal.close()
             raise SetupError(
-                f"{self.path}: was begun with other data, rubrics or options; restore them, or start anew with --force"
+                f"{self.path}: was begun with other data, rubrics, options or another judge; restore them, or start"
+                " anew with --force"
             )
         self._count = len(self.found)
 

@@ -198,6 +198,10 @@ def score_table(tally: "Tally") -> Table:
         table.add_row("judge: from the cache", "", "", str(account.cached))
         table.add_row("judge: tokens in, of them cached, out", "", "", _usage(account.usage))
         table.add_row("judge: cost", "", "", f"{account.cost:.4g}")
+        if account.maybe_billed:
+            table.add_row("judge: perhaps billed without a reply", "", "", str(account.maybe_billed))
+        if account.maybe_cost:
+            table.add_row("judge: that may cost, beside it", "", "", f"{account.maybe_cost:.4g}")
         for code, count in account.failures.items():
             table.add_row(escape(f"judge: failed, {code}"), "", "", str(count))
     return table

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final, Literal, get_args
 
 import regex
@@ -46,6 +47,9 @@ _NOTHING = re.compile(
     r"|없음|해당\s?없음|无|無|空|\{\s*\}|\[\s*\]|\W+)[.!。]?",
     re.IGNORECASE,
 )
+# What each pattern cannot do without, in small letters: nearly all answers are plain ASCII and hold none of it.
+_TO_GRADERS_NEED: Final = ("ignore", "disregard", "forget", "override")
+_SCORES_NEED: Final = ("tier", "score", "rating", "grade", "point", "verdict")
 COPIED: Final = 0.3
 """The share of what the rubric asks, in runs of six words, from which an answer is taken to hold the rubric."""
 RUN: Final = 6
@@ -56,22 +60,37 @@ def flags(answer: Answer, criteria: Sequence[Criterion]) -> dict[Flag, Evidence]
     text, view = answer.text, answer.view
     found: dict[Flag, Evidence] = {}
     hits = [(hit.start, hit.end) for hit in listed("grader_talk").passages(view)]
-    hits += [place.span() for place in _TO_GRADERS.finditer(view.norm)]
+    plain = text.lower() if text.isascii() else None
+    if plain is None or any(word in plain for word in _TO_GRADERS_NEED):
+        hits += [place.span() for place in _TO_GRADERS.finditer(view.norm)]
     if hits:
         found["grader_addressed"] = view.evidence("speaks to whoever grades", *min(hits))
     if (turn := _TURNS.search(view.norm)) is not None:
         found["fake_turn"] = view.evidence("plays a turn of the conversation", *turn.span())
-    verdict = _verdicts_on(tuple(criteria)).search(text) or _SCORES.search(text)
+    verdict = _verdicts_on(tuple(criteria)).search(text)
+    if plain is None or any(word in plain for word in _SCORES_NEED):
+        verdict = verdict or _SCORES.search(text)
     if verdict is not None:
         found["fake_verdict"] = Evidence("holds a verdict of its own", *verdict.span())
-    if (hidden := _HIDDEN.search(text)) is not None:
+    if plain is None and (hidden := _HIDDEN.search(text)) is not None:
         found["hidden_text"] = Evidence("holds characters that cannot be seen", *hidden.span())
     if _NOTHING.fullmatch(view.norm.strip()) is not None and not _EMOJI.search(text):
         found["says_nothing"] = Evidence("says nothing")
     asked = _asked_words(tuple(criteria))
-    if len(asked) >= RUN and shared_share(asked, view.folded, RUN) >= COPIED and len(view.folded) >= RUN:
+    if _may_share(asked, view.folded) and shared_share(asked, view.folded, RUN) >= COPIED:
         found["rubric_copied"] = Evidence("holds what the rubric asks, word for word")
     return found
+
+
+def _may_share(asked: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether an answer's words may hold a run of the words that are asked: False only where they cannot."""
+    pairs = set(pairwise(words))
+    row = 0
+    for pair in pairwise(asked):
+        row = row + 1 if pair in pairs else 0
+        if row == RUN - 1:
+            return True
+    return False
 
 
 @lru_cache(maxsize=256)

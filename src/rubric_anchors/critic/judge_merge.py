@@ -20,11 +20,11 @@ def merged(criterion: Criterion, verdicts: Sequence[tuple[str, Verdict]], how: H
     One that failed fails them all, by infrastructure first: nothing is averaged over what could be judged, or an answer
     could lose the verdicts that it does not like. The evidence says how they spread, and what the nearest one quotes.
     """
+    if len(verdicts) == 1:
+        return verdicts[0][1]
     if (failed := first_failure([verdict for _, verdict in verdicts])) is not None:
         return failed
     judged = [(name, verdict) for name, verdict in verdicts if isinstance(verdict, Judged)]
-    if len(judged) == 1:
-        return judged[0][1]
     values = [verdict.value for _, verdict in judged]
     ways: Mapping[How, Callable[[list[float]], float]] = {
         "mean": fmean,

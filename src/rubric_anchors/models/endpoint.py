@@ -12,6 +12,7 @@ What a failed request becomes (`NoReply.code`):
     context_length    the prompt is too long for the model: the only failure that is the prompt's own
     refused_request   the endpoint would not take the request (HTTP 4xx)
     over_budget       asking could have passed --max-cost
+    deadline          the batch's time was over
 """
 
 import asyncio
@@ -24,16 +25,12 @@ from rubric_anchors.core.errors import SetupError
 from rubric_anchors.models.chat import Follow, NoReply, Reply, Request, Said
 from rubric_anchors.models.endpoint_config import EndpointConfig, redacted
 from rubric_anchors.models.ledger import Ledger
-from rubric_anchors.models.pace import Clock, Pace
+from rubric_anchors.models.pace import Clock
 from rubric_anchors.models.replies import ReplyStore, reply_key
-from rubric_anchors.models.wire import Again, Came, Hopeless, Unstructured, body_of, estimated_tokens, read_response
+from rubric_anchors.models.tries import Tries
 
-BODY_LIMIT: Final = 16 << 20
-"""Bytes of a response that are read; no verdict is longer."""
-DEAD_AFTER: Final = 20
-"""Requests in a row, each on its last try, without one reply between them: the endpoint is taken for dead."""
-REFUSED_AFTER: Final = 3
-"""The same where nothing ever listened there."""
+AHEAD: Final = 2
+"""For each request in flight so many are at work: the others look into the cache, or wait for the disk."""
 LOOK_AGAIN: Final = 0.02
 """Seconds between looks at what another process is asking."""
 Made = TypeVar("Made")
@@ -56,9 +53,7 @@ class Endpoint:
         self._store = store
         self._key = config.key()
         self._clock = clock or Clock()
-        self._structured = config.structured != "text"
-        self._failed_in_a_row = 0
-        self._ever = False
+        self._fingerprint = config.fingerprint
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pid = 0
         self._guard = threading.Lock()
@@ -75,7 +70,7 @@ class Endpoint:
     @property
     def fingerprint(self) -> str:
         """Of all in the config that can change a reply."""
-        return self.config.fingerprint
+        return self._fingerprint
 
     def ask(self, requests: Sequence[Request], follow: Follow | None = None) -> list[Said]:
         """See `ChatModel.ask`. Requests go out in order, `config.concurrency` at once; `follow` is called in the
@@ -104,7 +99,8 @@ class Endpoint:
         self.close()
 
     def _run(self, work: Coroutine[Any, Any, Made]) -> Made:
-        future = asyncio.run_coroutine_threadsafe(work, self._started())
+        with self._guard:  # what is begun before `close` is ended by it, and nothing is begun in a loop that has ended
+            future = asyncio.run_coroutine_threadsafe(work, self._started())
         try:
             return future.result()
         except BaseException:
@@ -114,27 +110,15 @@ class Endpoint:
 
     def _started(self) -> asyncio.AbstractEventLoop:
         """The running loop; a forked child, whose parent's thread it does not have, makes its own."""
-        with self._guard:
-            if self._loop is None or self._pid != os.getpid():
-                self._loop, self._pid = asyncio.new_event_loop(), os.getpid()
-                self._thread = threading.Thread(target=_serve, args=(self._loop,), name="endpoint", daemon=True)
-                self._thread.start()
-                asyncio.run_coroutine_threadsafe(self._open(), self._loop).result()
-            return self._loop
+        if self._loop is None or self._pid != os.getpid():
+            self._loop, self._pid = asyncio.new_event_loop(), os.getpid()
+            self._thread = threading.Thread(target=_serve, args=(self._loop,), name="endpoint", daemon=True)
+            self._thread.start()
+            asyncio.run_coroutine_threadsafe(self._open(), self._loop).result()
+        return self._loop
 
     async def _open(self) -> None:
-        import aiohttp
-
-        headers = {"Content-Type": "application/json"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0),
-            headers=headers,
-            timeout=aiohttp.ClientTimeout(total=self.config.timeout),
-            cookie_jar=aiohttp.DummyCookieJar(),
-        )
-        self._pace = Pace(self.config.requests_per_minute, self.config.tokens_per_minute, self._clock)
+        self._tries = Tries(self.config, self._key, self.ledger, self._clock)
         self._in_flight: dict[str, asyncio.Future[Said]] = {}
 
     async def _end(self) -> None:
@@ -143,10 +127,11 @@ class Endpoint:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self._session.close()
+        await self._tries.close()
 
     async def _ask_all(self, requests: list[Request], follow: Follow | None) -> list[Said]:
-        said: list[Said] = [NoReply("not_asked")] * len(requests)
+        self._tries.begin()
+        said: list[Said | None] = [None] * len(requests)
         waiting = iter(enumerate(requests))
 
         async def work() -> None:
@@ -156,20 +141,36 @@ class Endpoint:
                     now = await self._one(after)
                 said[at] = now
 
-        tasks = [asyncio.create_task(work()) for _ in range(min(self.config.concurrency, len(requests)))]
+        tasks = [asyncio.create_task(work()) for _ in range(min(AHEAD * self.config.concurrency, len(requests)))]
         try:
-            await asyncio.gather(*tasks)
+            await self._in_time(asyncio.gather(*tasks))
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        return said
+        return [self._too_late() if now is None else now for now in said]
+
+    async def _in_time(self, work: "asyncio.Future[Any]") -> None:
+        """Waits for `work`, and gives it up at the batch's deadline."""
+        if self.config.batch_deadline is None:
+            await work
+            return
+        alarm = asyncio.ensure_future(self._clock.sleep(self.config.batch_deadline))
+        try:
+            await asyncio.wait((work, alarm), return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                work.result()
+        finally:
+            alarm.cancel()
+            work.cancel()
+
+    def _too_late(self) -> Said:
+        self.ledger.failed("deadline")
+        return NoReply("deadline", f"no reply within the {self.config.batch_deadline or 0:g} s of the batch")
 
     async def _one(self, request: Request) -> Said:
         """One request, from the cache, from a sibling that is asking the same, or from the endpoint."""
-        key = reply_key(self.fingerprint, request)
-        if (kept := self._kept(key)) is not None:
-            return kept
+        key = reply_key(self._fingerprint, request)
         if (asking := self._in_flight.get(key)) is not None:
             try:
                 said = await asyncio.shield(asking)
@@ -197,99 +198,25 @@ class Endpoint:
         return kept
 
     async def _claimed(self, request: Request, key: str) -> Said:
-        """Asks when no other process on the same cache is asking the same."""
+        """Looks and asks when no other process on the same cache is asking the same."""
         if self._store is None:
-            return await self._paid(request, key)
+            return await self._asked(request, key)
         while not self._store.claim(key):
             await asyncio.sleep(LOOK_AGAIN)
             if (kept := self._kept(key)) is not None:
                 return kept
         try:
-            # The other one may have ended between the look and the claim.
-            return self._kept(key) or await self._paid(request, key)
+            return self._kept(key) or await self._asked(request, key)
         finally:
             self._store.release(key)
 
-    async def _paid(self, request: Request, key: str) -> Said:
-        tokens = estimated_tokens(request)
-        reserved = self.ledger.reserve(tokens)
-        if reserved is None:
-            self.ledger.failed("over_budget")
-            return NoReply("over_budget", "asking could have passed the most that may be spent")
-        settled = False
-        try:
-            said = await self._tried(request, tokens)
-            if isinstance(said, Reply):
-                self.ledger.settle(reserved, said.usage)
-                settled = True
-                if self._store is not None:
-                    await asyncio.wrap_future(self._store.put(key, said))
-            else:
-                self.ledger.failed(said.code)
-            return said
-        finally:
-            if not settled:
-                self.ledger.release(reserved)
-
-    async def _tried(self, request: Request, tokens: int) -> Said:
-        """The reply, after as many tries as are allowed. Raises SetupError where no request can succeed."""
-        number = 1
-        while True:
-            await self._pace.turn(tokens + self.config.max_tokens)
-            structured = self._structured and bool(request.schema)
-            came = await self._post(body_of(self.config, request, structured), structured)
-            if isinstance(came, Reply):
-                self._failed_in_a_row, self._ever = 0, True
-                return came
-            if isinstance(came, Hopeless):
-                raise SetupError(f"{redacted(self.config.url)}, model {self.config.model!r}: {came.why}")
-            if isinstance(came, Unstructured):
-                if self.config.structured == "schema":
-                    raise SetupError(
-                        f"{redacted(self.config.url)}: does not hold replies to a JSON Schema; set `structured: text`"
-                    )
-                self._structured = False
-                continue
-            if isinstance(came, NoReply):
-                return came
-            if came.after is not None:
-                self._pace.pause(came.after)
-            if number >= self.config.attempts:
-                self._give_up(came.failure)
-                return came.failure
-            number += 1
-            self.ledger.retried()
-            await self._pace.before_try(number)
-
-    def _give_up(self, failure: NoReply) -> None:
-        """Counts a request that failed on all its tries; raises SetupError where the endpoint is dead."""
-        self._failed_in_a_row += 1
-        never = failure.code == "refused_connection" and not self._ever
-        if self._failed_in_a_row >= (REFUSED_AFTER if never else DEAD_AFTER):
-            failed, self._failed_in_a_row = self._failed_in_a_row, 0
-            raise SetupError(
-                f"{redacted(self.config.url)}: the last {failed} requests failed on every try ({failure.code}:"
-                f" {failure.detail}); is the server up? What was answered is kept: run the same again when it is"
-            )
-
-    async def _post(self, body: bytes, structured: bool) -> Came:
-        import aiohttp
-
-        try:
-            async with self._session.post(f"{self.config.url}/chat/completions", data=body) as response:
-                read = bytearray()
-                async for chunk in response.content.iter_any():
-                    read += chunk
-                    if len(read) > BODY_LIMIT:
-                        return Again(NoReply("malformed_body", f"more than {BODY_LIMIT >> 20} MiB"))
-                return read_response(response.status, response.headers, bytes(read), structured)
-        except TimeoutError:
-            return Again(NoReply("timeout", f"no answer within {self.config.timeout:g} s"))
-        except aiohttp.ClientConnectorError as error:
-            return Again(NoReply("refused_connection", type(error).__name__))
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            # Only the type: a message may hold the URL as it was given.
-            return Again(NoReply("broken_connection", type(error).__name__))
+    async def _asked(self, request: Request, key: str) -> Said:
+        said = await self._tries.said(request)
+        if not isinstance(said, Reply):
+            self.ledger.failed(said.code)
+        elif self._store is not None:
+            await asyncio.wrap_future(self._store.put(key, said))
+        return said
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:

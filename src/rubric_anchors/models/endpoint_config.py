@@ -30,8 +30,9 @@ class EndpointConfig(Frozen):
     """Tokens of a reply, reasoning included."""
     extra: dict[str, JsonValue] = Field(default_factory=dict)
     """Further fields of each request's body, e.g. `{chat_template_kwargs: {enable_thinking: false}}`."""
-    structured: Literal["auto", "schema", "text"] = "auto"
-    """Whether replies are held to a JSON Schema by the endpoint. `auto`: until it refuses to."""
+    structured: Literal["auto", "schema", "tools", "text"] = "auto"
+    """How replies are held to a JSON Schema: by the endpoint (`schema`), as the arguments of a function that must be
+    called (`tools`), or not at all (`text`). `auto`: by the first of these that it does not refuse."""
     concurrency: int = Field(default=32, ge=1, le=4096)
     """Requests in flight at once."""
     requests_per_minute: Annotated[float, Field(gt=0.0)] | None = None
@@ -42,6 +43,11 @@ class EndpointConfig(Frozen):
     """Seconds that one try of one request may take."""
     attempts: int = Field(default=5, ge=1, le=20)
     """Tries of one request, where another try can help."""
+    patience: Annotated[float, Field(ge=0.0, allow_inf_nan=False)] = 120.0
+    """Seconds that an endpoint which answers nothing any more is looked at again, by one request at a time, before the
+    work stops; one that has never answered gets 5 at most. 120: a server that is started anew loads its model."""
+    batch_deadline: Seconds | None = None
+    """Seconds until what has no reply of a batch is left without one; none unless given."""
     price_in: Price = 0.0
     """Of a million tokens in."""
     price_cached: Price | None = None
@@ -70,7 +76,8 @@ class EndpointConfig(Frozen):
 
     @model_validator(mode="after")
     def _ours(self) -> Self:
-        taken = sorted({"model", "messages", "stream", "n", "response_format"} & set(self.extra))
+        ours = {"model", "messages", "stream", "n", "response_format", "tools", "tool_choice"}
+        taken = sorted(ours & set(self.extra))
         if taken:
             raise ValueError(f"extra may not set {', '.join(taken)}: they are set by what is asked")
         return self
@@ -78,16 +85,22 @@ class EndpointConfig(Frozen):
     @property
     def fingerprint(self) -> str:
         """Id of all that can change a reply: not the key, the limits or the prices."""
-        return content_id(
-            {
-                "url": self.url,
-                "model": self.model,
-                "temperature": self.temperature,
-                "max_tokens": self.max_tokens,
-                "extra": self.extra,
-                "structured": self.structured,
-            }
-        )
+        return content_id({"url": self.url, **self._mind})
+
+    @property
+    def mind(self) -> str:
+        """The same wherever the model is served: a server that has moved is no other judge."""
+        return content_id(self._mind)
+
+    @property
+    def _mind(self) -> dict[str, JsonValue]:
+        return {
+            "model": self.model,
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "extra": self.extra,
+            "structured": self.structured,
+        }
 
     def key(self) -> str:
         """The key, empty where none is named. Raises SetupError where the variable is not set."""

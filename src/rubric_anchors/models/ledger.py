@@ -24,6 +24,10 @@ class Account:
     """By the prices of the config."""
     failures: Mapping[str, int] = field(default_factory=dict)
     """Requests that got no reply, by code."""
+    maybe_billed: int = 0
+    """Tries that were sent and came to no reply: the endpoint may charge for them."""
+    maybe_cost: float = 0.0
+    """What these, and replies that came without a count of tokens, can have cost at most. Counts against the budget."""
 
 
 class Ledger:
@@ -34,17 +38,18 @@ class Ledger:
         self._config = config
         self._max_cost = max_cost
         self._lock = threading.Lock()
-        self._calls = self._retries = self._cached = 0
+        self._calls = self._retries = self._cached = self._maybe_billed = 0
         self._prompt = self._prefix = self._completion = 0
-        self._cost = self._reserved = 0.0
+        self._cost = self._maybe_cost = self._reserved = 0.0
         self._failures: Counter[str] = Counter()
 
     def reserve(self, prompt_tokens: int) -> float | None:
         """Sets aside what a call may cost at most (its prompt, estimated, and a reply of full length); None where that
-        could pass the budget. Give it back by `settle` or `release`."""
+        could pass the budget. Give it back by `settle`, `assume` or `release`."""
         amount = self._config.cost(prompt_tokens, 0, self._config.max_tokens)
         with self._lock:
-            if self._max_cost is not None and self._cost + self._reserved + amount > self._max_cost:
+            spent = self._cost + self._maybe_cost + self._reserved
+            if self._max_cost is not None and spent + amount > self._max_cost:
                 return None
             self._reserved += amount
             return amount
@@ -58,9 +63,18 @@ class Ledger:
             self._prefix += usage.cached
             self._completion += usage.completion
             self._cost += self._config.cost(usage.prompt, usage.cached, usage.completion)
+            if not usage.prompt and not usage.completion:
+                self._maybe_cost += reserved  # an endpoint that does not count tokens is not free
+
+    def assume(self, reserved: float) -> None:
+        """A try was sent and came to no reply: it may have to be paid for all the same."""
+        with self._lock:
+            self._reserved -= reserved
+            self._maybe_billed += 1
+            self._maybe_cost += reserved
 
     def release(self, reserved: float) -> None:
-        """A call came to nothing."""
+        """A call came to nothing, and cannot have to be paid for."""
         with self._lock:
             self._reserved -= reserved
 
@@ -80,4 +94,13 @@ class Ledger:
         """What stands in it now."""
         with self._lock:
             usage = Usage(self._prompt, self._prefix, self._completion)
-            return Account(self._calls, self._retries, self._cached, usage, self._cost, dict(self._failures))
+            return Account(
+                calls=self._calls,
+                retries=self._retries,
+                cached=self._cached,
+                usage=usage,
+                cost=self._cost,
+                failures=dict(self._failures),
+                maybe_billed=self._maybe_billed,
+                maybe_cost=self._maybe_cost,
+            )

@@ -46,6 +46,11 @@ class Pace:
         if self.tokens_per_minute is not None:
             self._tokens_free = max(now, self._tokens_free) + 60.0 * tokens / self.tokens_per_minute
 
+    async def quiet(self) -> None:
+        """Waits out the pauses that the endpoint asked for."""
+        while (left := self._pause_until - self.clock.now()) > 0:
+            await self.clock.sleep(left)
+
     def pause(self, seconds: float) -> None:
         """Nothing goes out for so long: the endpoint asked for it."""
         self._pause_until = max(self._pause_until, self.clock.now() + min(seconds, LONGEST_PAUSE))

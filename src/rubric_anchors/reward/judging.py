@@ -118,4 +118,8 @@ def account_line(account: Account) -> str:
         parts.append(f"cost {account.cost:.4g}")
     if failed := sum(account.failures.values()):
         parts.append(f"{failed} failed")
+    if account.maybe_billed:
+        parts.append(f"{account.maybe_billed} perhaps billed without a reply")
+    if account.maybe_cost:
+        parts.append(f"perhaps {account.maybe_cost:.4g} more")
     return ", ".join(parts)
