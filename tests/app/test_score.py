@@ -11,9 +11,10 @@ import pytest
 from tests.support.command import PROGRAM, anchors_dying, anchors_process
 from tests.support.recipes import RUBRIC, write_rows, write_yaml
 
-from rubric_anchors.app.score import BATCH, SHARED_BATCH, Tally, score_file
+from rubric_anchors.app.score import SHARED_BATCH, Tally, score_file
 from rubric_anchors.app.unfinished import Unfinished
 from rubric_anchors.core.errors import DataError, InputError, RubricError, SetupError
+from rubric_anchors.reward.judging import BATCH
 
 Row = dict[str, Any]
 ROWS: list[Row] = [

@@ -7,7 +7,6 @@ criterion does.
 import os
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -22,18 +21,23 @@ from rubric_anchors.core.ids import content_id
 from rubric_anchors.critic.base import Tools
 from rubric_anchors.data.rows import Answers, Rejected, read_answers
 from rubric_anchors.models.ledger import Account
-from rubric_anchors.reward.judging import Estimate, Judge, JudgeConfig, account_line, with_judge
+from rubric_anchors.reward.judging import (
+    BATCH,
+    Estimate,
+    Judge,
+    JudgeConfig,
+    account_line,
+    asking,
+    batch_size,
+    with_judge,
+)
 from rubric_anchors.reward.scorer import Scorer
 from rubric_anchors.reward.tools import default_tools
 from rubric_anchors.rubric.load import load_rubric
 from rubric_anchors.rubric.model import Rubric
 
-BATCH: Final = 128
-"""Answers judged together, and lost to a kill at most where one process judges."""
 SHARED_BATCH: Final = 512
-"""The same for each of several processes."""
-WAVES: Final = 8
-"""A judge gets so many batches of its concurrency at once: the last calls of a batch leave it half idle."""
+"""Answers judged together by each of several processes."""
 MANY: Final = 2000
 """Answers from which other processes are worth their start."""
 
@@ -97,10 +101,9 @@ def score_file(
     out = Path(out)
     refuse_out(out, resume=resume, force=force, sources=(data, *rubrics))
     book = _book(rubrics)
-    asked_judge = None if judge is None else Judge(judge)
-    tools = with_judge(replace(tools or default_tools(), allow_code=allow_code), asked_judge)
-    with asked_judge or nullcontext():
-        return _score(data, book, out, tools, judge_reasoning, resume, force, workers, asked_judge, progress)
+    tools = replace(tools or default_tools(), allow_code=allow_code)
+    with asking(judge, tools) as (tools, opened):
+        return _score(data, book, out, tools, judge_reasoning, resume, force, workers, opened, progress)
 
 
 def estimate_file(
@@ -151,7 +154,7 @@ def _score(
             progress.say(f"going on after {done} of {len(asked)} answers")
         with progress.task("scoring", len(asked), "answers") as task:
             task.advance(done)
-            batch = BATCH if judge is None else max(BATCH, WAVES * judge.config.concurrency)
+            batch = batch_size(judge.config if judge else None)
             for written in _judged(asked[done:], work, scorer, workers, batch):
                 unfinished.append(written)
                 for line in written:
