@@ -67,9 +67,9 @@ def test_one_table_in_three_formats_gives_the_same_rows(rubric: Path, tmp_path: 
         writer.writerows(rows)
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "rows.parquet")
     for kind in ("jsonl", "csv", "parquet"):
-        score_file(tmp_path / f"rows.{kind}", [rubric], tmp_path / f"{kind}.out")
-    assert (tmp_path / "csv.out").read_bytes() == (tmp_path / "jsonl.out").read_bytes()
-    assert (tmp_path / "parquet.out").read_bytes() == (tmp_path / "jsonl.out").read_bytes()
+        score_file(tmp_path / f"rows.{kind}", [rubric], tmp_path / f"{kind}.out.jsonl")
+    assert (tmp_path / "csv.out.jsonl").read_bytes() == (tmp_path / "jsonl.out.jsonl").read_bytes()
+    assert (tmp_path / "parquet.out.jsonl").read_bytes() == (tmp_path / "jsonl.out.jsonl").read_bytes()
 
 
 def test_several_rubrics_judge_together_under_joined_names(rubric: Path, tmp_path: Path) -> None:

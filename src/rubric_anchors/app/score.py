@@ -1,4 +1,4 @@
-"""Scoring a file of answers by rubric files, and by the rubrics that its rows carry: a row of JSON an answer.
+"""Scoring a file of answers by rubric files, and by the rubrics that its rows carry: a row an answer.
 
 Every rubric given judges every answer; the rubrics that a row names or carries judge it too. Needs no torch unless a
 criterion does.
@@ -13,7 +13,9 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from rubric_anchors.app.batches import batches
 from rubric_anchors.app.progress import Progress, Silent
+from rubric_anchors.app.scored_table import write_as
 from rubric_anchors.app.sharing import Asked, Work, Written, judge_rows, judge_shared
 from rubric_anchors.app.unfinished import Unfinished, refuse_out
 from rubric_anchors.core.errors import DataError, RubricError
@@ -84,18 +86,19 @@ def score_file(
     tools: Tools | None = None,
     progress: Progress | None = None,
 ) -> Tally:
-    """Score the answers in `data` and write `out`, whole or not at all, in the order of the rows.
+    """Score the answers in `data` and write `out`, whole or not at all, in the order of the rows: as JSON lines, Parquet
+    or CSV, by its ending (`app.scored_table`).
 
-    Finished rows stand in `OUT.partial` until all are done; `resume` goes on with them, `force` starts anew and
-    replaces `out`. `allow_code`: whether `rubrics` may name functions to be run; a change in such a function, or in the
-    file of a fitted critic, is not seen by `resume`. `workers`: processes that judge beside each other, where the
-    rubrics need no model; None: one for each core, where there are many answers (see `app.sharing` on calling this from
-    a script). `judge`: the language model that decides judge criteria; what it has said stays in its cache, whatever
-    happens here.
+    Finished rows stand as JSON lines in `OUT.partial` until all are done; `resume` goes on with them, `force` starts
+    anew and replaces `out`. `allow_code`: whether `rubrics` may name functions to be run; a change in such a function,
+    or in the file of a fitted critic, is not seen by `resume`. `workers`: processes that judge beside each other, where
+    the rubrics need no model; None: one for each core, where there are many answers (see `app.sharing` on calling this
+    from a script). `judge`: the language model that decides judge criteria; what it has said stays in its cache,
+    whatever happens here.
 
-    Raises RubricError and DataError for files that cannot be used, InputError for both `resume` and `force`, SetupError
-    where `out` cannot be written, is there already or is read. A single row that cannot be read is listed in the tally
-    instead, unless no row can.
+    Raises RubricError and DataError for files that cannot be used, InputError for both `resume` and `force` and for
+    another ending of `out`, SetupError where `out` cannot be written, is there already or is read. A single row that
+    cannot be read is listed in the tally instead, unless no row can.
     """
     progress = progress or Silent()
     out = Path(out)
@@ -121,8 +124,8 @@ def estimate_file(
     book = _book(rubrics)
     scorer = Scorer(book, with_judge(replace(tools or default_tools(), allow_code=allow_code), estimate))
     asked, _ = _asked(read_answers(data, tuple(book)), book, scorer)
-    for start in range(0, len(asked), BATCH):
-        judge_rows(scorer, asked[start : start + BATCH], judge_reasoning)
+    for part in batches(_prompts(asked), BATCH, whole=scorer.relative):
+        judge_rows(scorer, [asked[at] for at in part], judge_reasoning)
     return estimate
 
 
@@ -143,6 +146,7 @@ def _score(
     asked, unreadable = _asked(answers, book, scorer)
     count = _Count()
     rubrics_there = {**answers.rubrics, **book}
+    write = write_as(out, asked, rubrics_there)
     known = {name: one for name, one in rubrics_there.items() if name in scorer}
     work = Work(known, replace(tools, judge=None) if scorer.light else tools, judge_reasoning)
     begun: dict[str, JsonValue] = {"work": _work_id(asked, rubrics_there, judge_reasoning)}
@@ -155,19 +159,28 @@ def _score(
         with progress.task("scoring", len(asked), "answers") as task:
             task.advance(done)
             batch = batch_size(judge.config if judge else None)
-            for written in _judged(asked[done:], work, scorer, workers, batch):
+            for written in _judged(asked, done, work, scorer, workers, batch):
                 unfinished.append(written)
                 for line in written:
                     count.add(line)
                 task.advance(len(written), account_line(judge.ledger.account()) if judge else "")
-        unfinished.finish()
+        unfinished.finish(write, _places(asked) if scorer.relative else None)
     return count.tally(out, unreadable, judge.ledger.account() if judge else None)
 
 
 def _judged(
-    asked: Sequence[Asked], work: Work, scorer: Scorer, workers: int | None, batch: int
+    asked: Sequence[Asked], done: int, work: Work, scorer: Scorer, workers: int | None, batch: int
 ) -> Iterator[list[Written]]:
-    """The rows as they are written, a batch at a time, in order."""
+    """The rows as they are written, a batch at a time, without the first `done`: in order, or prompt by prompt where a
+    critic judges answers to one prompt against each other."""
+    if scorer.relative:
+        for part in batches(_prompts(asked), batch, whole=True):
+            # Answers that were finished before a kill still belong to their group.
+            written = judge_rows(scorer, [asked[at] for at in part], work.judge_reasoning) if done < len(part) else []
+            yield written[done:]
+            done = max(0, done - len(part))
+        return
+    asked = asked[done:]
     if workers is None:
         workers = (os.cpu_count() or 1) if len(asked) >= MANY else 1
     if workers > 1 and scorer.light:
@@ -176,6 +189,16 @@ def _judged(
     else:
         for start in range(0, len(asked), batch):
             yield judge_rows(scorer, asked[start : start + batch], work.judge_reasoning)
+
+
+def _prompts(asked: Sequence[Asked]) -> list[object]:
+    return [row.prompt.messages for row, _ in asked]
+
+
+def _places(asked: Sequence[Asked]) -> list[int]:
+    """Of each answer, the number of its row where they are written prompt by prompt."""
+    [written] = batches(_prompts(asked), len(asked), whole=True)
+    return sorted(range(len(written)), key=written.__getitem__)
 
 
 def _book(paths: Sequence[str | Path]) -> dict[str, Rubric]:

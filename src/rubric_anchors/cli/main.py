@@ -96,7 +96,7 @@ def score(
         str,
         typer.Argument(metavar="DATA", help="Answers: JSONL, CSV, Parquet or a datasets folder.", show_default=False),
     ],
-    out: Annotated[Path, typer.Option("--out", help="JSONL file to write, a row an answer.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", help="Table to write: .jsonl, .parquet or .csv.", show_default=False)],
     rubric: Annotated[
         list[Path] | None,
         typer.Option("--rubric", help="A rubric for every answer, beside those its row carries; may be given again."),
