@@ -67,12 +67,20 @@ def tools(judge: Judge) -> Tools:
     return replace(default_tools(), judge=lambda: judge)
 
 
+def parts_of(answers: Sequence[Asked], size: int) -> list[Sequence[Asked]]:
+    return [answers[start : start + size] for start in range(0, len(answers), size)]
+
+
 def test_rows_are_those_of_one_batch_after_the_other_in_their_order(tmp_path: Path) -> None:
     """No batch gets its replies before four have asked: they do overlap."""
     answers = asked(tmp_path, 256)
     judge, turns = Judge(together=4), Turns(at_once=64)
     scorer = Scorer({"judged": RUBRIC}, turns.over(tools(judge)))
-    rows = [row for part in judge_overlapping(scorer, answers, False, turns, lambda: None) for row in part]
+    rows = [
+        row
+        for part in judge_overlapping(scorer, parts_of(answers, turns.size), False, turns, lambda: None)
+        for row in part
+    ]
     assert rows == judge_rows(Scorer({"judged": RUBRIC}, tools(Judge())), answers, False)
     assert judge.asks == 256 / turns.size
 
@@ -80,8 +88,9 @@ def test_rows_are_those_of_one_batch_after_the_other_in_their_order(tmp_path: Pa
 def test_more_answers_than_may_be_undecided_at_once_are_judged(tmp_path: Path) -> None:
     turns = Turns(at_once=1)
     scorer = Scorer({"judged": RUBRIC}, turns.over(tools(Judge())))
-    parts = list(judge_overlapping(scorer, asked(tmp_path, 500), False, turns, lambda: None))
-    assert [len(part) for part in parts] == [16] * 31 + [4]
+    for size, sizes in ((16, [16] * 31 + [4]), (400, [400, 100])):
+        parts = list(judge_overlapping(scorer, parts_of(asked(tmp_path, 500), size), False, turns, lambda: None))
+        assert [len(part) for part in parts] == sizes
 
 
 def test_only_one_thread_computes_at_a_time() -> None:
@@ -109,7 +118,11 @@ def test_an_end_in_one_batch_ends_all_and_is_told_once(tmp_path: Path) -> None:
     judge, turns = Judge(fails_from=3), Turns(at_once=64)
     scorer = Scorer({"judged": RUBRIC}, turns.over(tools(judge)))
     with pytest.raises(SetupError, match="the account is empty"):
-        list(judge_overlapping(scorer, asked(tmp_path, 2000), False, turns, lambda: gave_up.append(True)))
+        list(
+            judge_overlapping(
+                scorer, parts_of(asked(tmp_path, 2000), turns.size), False, turns, lambda: gave_up.append(True)
+            )
+        )
     assert gave_up == [True]
     assert judge.asks <= turns.threads + 2
 
@@ -117,7 +130,7 @@ def test_an_end_in_one_batch_ends_all_and_is_told_once(tmp_path: Path) -> None:
 def test_who_stops_reading_rows_stops_the_work(tmp_path: Path) -> None:
     judge, turns = Judge(), Turns(at_once=4)
     scorer = Scorer({"judged": RUBRIC}, turns.over(tools(judge)))
-    rows = judge_overlapping(scorer, asked(tmp_path, 2000), False, turns, lambda: None)
+    rows = judge_overlapping(scorer, parts_of(asked(tmp_path, 2000), turns.size), False, turns, lambda: None)
     next(rows)
     assert isinstance(rows, Generator)
     rows.close()

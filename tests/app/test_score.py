@@ -11,9 +11,10 @@ import pytest
 from tests.support.command import PROGRAM, anchors_dying, anchors_process
 from tests.support.recipes import RUBRIC, write_rows, write_yaml
 
-from rubric_anchors.app.score import BATCH, SHARED_BATCH, Tally, score_file
+from rubric_anchors.app.score import SHARED_BATCH, Tally, score_file
 from rubric_anchors.app.unfinished import Unfinished
 from rubric_anchors.core.errors import DataError, InputError, RubricError, SetupError
+from rubric_anchors.reward.judging import BATCH
 
 Row = dict[str, Any]
 ROWS: list[Row] = [
@@ -66,9 +67,9 @@ def test_one_table_in_three_formats_gives_the_same_rows(rubric: Path, tmp_path: 
         writer.writerows(rows)
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "rows.parquet")
     for kind in ("jsonl", "csv", "parquet"):
-        score_file(tmp_path / f"rows.{kind}", [rubric], tmp_path / f"{kind}.out")
-    assert (tmp_path / "csv.out").read_bytes() == (tmp_path / "jsonl.out").read_bytes()
-    assert (tmp_path / "parquet.out").read_bytes() == (tmp_path / "jsonl.out").read_bytes()
+        score_file(tmp_path / f"rows.{kind}", [rubric], tmp_path / f"{kind}.out.jsonl")
+    assert (tmp_path / "csv.out.jsonl").read_bytes() == (tmp_path / "jsonl.out.jsonl").read_bytes()
+    assert (tmp_path / "parquet.out.jsonl").read_bytes() == (tmp_path / "jsonl.out.jsonl").read_bytes()
 
 
 def test_several_rubrics_judge_together_under_joined_names(rubric: Path, tmp_path: Path) -> None:

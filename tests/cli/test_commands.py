@@ -18,7 +18,7 @@ COMMANDS: Final = {
     "report": "RUN",
     "schema": "--out",
     "calibrate": "DATA --rubric --labels --scale --pairs --preference --group --again --json --figure --shrunk "
-    "--judge-reasoning --allow-code --seed --force",
+    "--judge-reasoning --allow-code --judge --judge-with --max-cost --dry-run --seed --force",
     "checks": "COMMAND ARGS",
     "critic": "COMMAND ARGS",
 }

@@ -1,7 +1,9 @@
 """Endpoints that refuse, fail, hang and go away for a while. No test waits: time is injected."""
 
 import asyncio
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import pytest
 from tests.support.asking import SCHEMA, Time, asked, said
@@ -297,3 +299,31 @@ def test_a_server_that_repeats_the_key_does_not_show_it(monkeypatch: pytest.Monk
             except SetupError as error:
                 shown = str(error)
         assert "no such key: ***" in shown
+
+
+def test_what_is_asked_when_an_endpoint_is_closed_ends_with_it() -> None:
+    """Of two that wait for one reply, none takes the asking over from the other."""
+    came = Event()
+
+    def hangs(number: int) -> str:
+        came.set()
+        return "hang"
+
+    with Simulator(fails=hangs) as server, ThreadPoolExecutor() as pool:
+        endpoint = Endpoint(EndpointConfig.model_validate({"url": server.url, "model": "m"}))
+        asking = pool.submit(endpoint.ask, [said("x"), said("x")])
+        assert came.wait(60)
+        endpoint.close()
+        with pytest.raises(CancelledError):
+            asking.result(60)
+        assert len(server.bodies) == 1
+
+
+def test_nothing_is_asked_of_an_endpoint_that_was_closed() -> None:
+    with Simulator() as server:
+        endpoint = Endpoint(EndpointConfig.model_validate({"url": server.url, "model": "m"}))
+        for _ in range(2):
+            endpoint.close()
+            with pytest.raises(SetupError, match="was closed"):
+                endpoint.ask([said("x")])
+    assert server.bodies == []

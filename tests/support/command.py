@@ -1,6 +1,7 @@
 """The command line in this process, and the program that runs it in another one and dies where it is told to."""
 
 import io
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -11,6 +12,8 @@ from typing import Final
 
 from rubric_anchors.cli.main import main
 
+STUCK: Final = 300.0
+"""Seconds after which a command is not waited for any longer."""
 SOURCE: Final = Path(__file__).resolve().parents[2] / "src"
 
 PROGRAM: Final = f"""
@@ -64,9 +67,15 @@ def anchors(*arguments: object) -> Ran:
 
 def anchors_process(*arguments: object, program: str = PROGRAM, before: Sequence[str] = ()) -> Ran:
     """`anchors ARGUMENTS` in a process of its own; `program` takes the arguments `before` first."""
-    command = [sys.executable, "-c", program, *before, *(str(argument) for argument in arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return Ran(done.returncode, done.stdout, done.stderr)
+    command = [sys.executable, "-X", "faulthandler", "-c", program, *before, *(str(argument) for argument in arguments)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            out, err = process.communicate(timeout=STUCK)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGABRT)  # says where its threads stand
+            out, err = process.communicate()
+            raise AssertionError(f"{arguments} is stuck:\n{err}") from None
+    return Ran(process.returncode, out, err)
 
 
 def anchors_dying(point: str, *arguments: object) -> Ran:

@@ -40,7 +40,8 @@ class Turns:
         self.size = max(SMALLEST, math.ceil(AHEAD * at_once / THREADS))
         """Answers of a batch."""
         self.threads = max(2, math.ceil(AHEAD * at_once / self.size))
-        self._room = threading.Semaphore(math.ceil(READY * at_once) + self.size)
+        self._most = math.ceil(READY * at_once) + self.size
+        self._room = threading.Semaphore(self._most)
         self._batch = threading.local()
         self._over = False
 
@@ -59,7 +60,9 @@ class Turns:
 
     @contextmanager
     def mine(self, answers: int) -> Iterator[None]:
-        """This thread's turn to compute, when there is room for so many more undecided answers."""
+        """This thread's turn to compute, when there is room for so many more undecided answers, or for no more than
+        these."""
+        answers = min(answers, self._most)
         with self._begin:
             for _ in range(answers):
                 self._room.acquire()
@@ -122,9 +125,9 @@ class _Polite:
 
 
 def judge_overlapping(
-    scorer: Scorer, asked: Sequence[Asked], judge_reasoning: bool, turns: Turns, give_up: Callable[[], None]
+    scorer: Scorer, parts: Sequence[Sequence[Asked]], judge_reasoning: bool, turns: Turns, give_up: Callable[[], None]
 ) -> Iterator[list[Written]]:
-    """The rows of `asked` as they are written, some at a time, in order.
+    """The rows of `parts`, each of about `turns.size` answers, as they are written, in order.
 
     `scorer` has its judges from `turns.over`; `give_up` ends their calls. Raises what `judge_rows` raises.
     """
@@ -136,10 +139,10 @@ def judge_overlapping(
     waiting: deque[Future[list[Written]]] = deque()
     with ThreadPoolExecutor(turns.threads, "judging") as pool:
         try:
-            for start in range(0, len(asked), turns.size):
+            for part in parts:
                 if len(waiting) == turns.threads:
                     yield waiting.popleft().result()
-                waiting.append(pool.submit(judged, asked[start : start + turns.size]))
+                waiting.append(pool.submit(judged, part))
             while waiting:
                 yield waiting.popleft().result()
         except BaseException:  # Ctrl-C, a full disk, a dead endpoint: what is in flight is not waited for

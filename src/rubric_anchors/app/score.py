@@ -1,4 +1,4 @@
-"""Scoring a file of answers by rubric files, and by the rubrics that its rows carry: a row of JSON an answer.
+"""Scoring a file of answers by rubric files, and by the rubrics that its rows carry: a row an answer.
 
 Every rubric given judges every answer; the rubrics that a row names or carries judge it too. Needs no torch unless a
 criterion does.
@@ -6,16 +6,17 @@ criterion does.
 
 import os
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from pydantic import JsonValue
 
+from rubric_anchors.app.batches import batches
 from rubric_anchors.app.overlap import Turns, judge_overlapping
 from rubric_anchors.app.progress import Progress, Silent
+from rubric_anchors.app.scored_table import write_as
 from rubric_anchors.app.sharing import Asked, Work, Written, judge_rows, judge_shared
 from rubric_anchors.app.unfinished import Unfinished, refuse_out
 from rubric_anchors.core.errors import DataError, RubricError
@@ -23,16 +24,22 @@ from rubric_anchors.core.ids import content_id
 from rubric_anchors.critic.base import Tools
 from rubric_anchors.data.rows import Answers, Rejected, read_answers
 from rubric_anchors.models.ledger import Account
-from rubric_anchors.reward.judging import Estimate, Judge, JudgeConfig, account_line, with_judge
+from rubric_anchors.reward.judging import (
+    BATCH,
+    Estimate,
+    Judge,
+    JudgeConfig,
+    account_line,
+    asking,
+    with_judge,
+)
 from rubric_anchors.reward.scorer import Scorer
 from rubric_anchors.reward.tools import default_tools
 from rubric_anchors.rubric.load import load_rubric
 from rubric_anchors.rubric.model import Rubric
 
-BATCH: Final = 128
-"""Answers judged together, and lost to a kill at most where one process judges."""
 SHARED_BATCH: Final = 512
-"""The same for each of several processes."""
+"""Answers judged together by each of several processes."""
 MANY: Final = 2000
 """Answers from which other processes are worth their start."""
 
@@ -79,27 +86,27 @@ def score_file(
     tools: Tools | None = None,
     progress: Progress | None = None,
 ) -> Tally:
-    """Score the answers in `data` and write `out`, whole or not at all, in the order of the rows.
+    """Score the answers in `data` and write `out`, whole or not at all, in the order of the rows: as JSON lines,
+    Parquet or CSV, by its ending (`app.scored_table`).
 
-    Finished rows stand in `OUT.partial` until all are done; `resume` goes on with them, `force` starts anew and
-    replaces `out`. `allow_code`: whether `rubrics` may name functions to be run; a change in such a function, or in the
-    file of a fitted critic, is not seen by `resume`. `workers`: processes that judge beside each other, where the
-    rubrics need no model; None: one for each core, where there are many answers (see `app.sharing` on calling this from
-    a script). `judge`: the language model that decides judge criteria; what it has said stays in its cache, whatever
-    happens here.
+    Finished rows stand as JSON lines in `OUT.partial` until all are done; `resume` goes on with them, `force` starts
+    anew and replaces `out`. `allow_code`: whether `rubrics` may name functions to be run; a change in such a function,
+    or in the file of a fitted critic, is not seen by `resume`. `workers`: processes that judge beside each other, where
+    the rubrics need no model; None: one for each core, where there are many answers (see `app.sharing` on calling this
+    from a script). `judge`: the language model that decides judge criteria; what it has said stays in its cache,
+    whatever happens here.
 
-    Raises RubricError and DataError for files that cannot be used, InputError for both `resume` and `force`, SetupError
-    where `out` cannot be written, is there already or is read. A single row that cannot be read is listed in the tally
-    instead, unless no row can.
+    Raises RubricError and DataError for files that cannot be used, InputError for both `resume` and `force` and for
+    another ending of `out`, SetupError where `out` cannot be written, is there already or is read. A single row that
+    cannot be read is listed in the tally instead, unless no row can.
     """
     progress = progress or Silent()
     out = Path(out)
     refuse_out(out, resume=resume, force=force, sources=(data, *rubrics))
     book = _book(rubrics)
-    asked_judge = None if judge is None else Judge(judge)
-    tools = with_judge(replace(tools or default_tools(), allow_code=allow_code), asked_judge)
-    with asked_judge or nullcontext():
-        return _score(data, book, out, tools, judge_reasoning, resume, force, workers, asked_judge, progress)
+    tools = replace(tools or default_tools(), allow_code=allow_code)
+    with asking(judge, tools) as (tools, opened):
+        return _score(data, book, out, tools, judge_reasoning, resume, force, workers, opened, progress)
 
 
 def estimate_file(
@@ -117,8 +124,8 @@ def estimate_file(
     book = _book(rubrics)
     scorer = Scorer(book, with_judge(replace(tools or default_tools(), allow_code=allow_code), estimate))
     asked, _ = _asked(read_answers(data, tuple(book)), book, scorer)
-    for start in range(0, len(asked), BATCH):
-        judge_rows(scorer, asked[start : start + BATCH], judge_reasoning)
+    for part in batches(_prompts(asked), BATCH, whole=scorer.relative):
+        judge_rows(scorer, [asked[at] for at in part], judge_reasoning)
     return estimate
 
 
@@ -140,6 +147,7 @@ def _score(
     asked, unreadable = _asked(answers, book, scorer)
     count = _Count()
     rubrics_there = {**answers.rubrics, **book}
+    write = write_as(out, asked, rubrics_there)
     known = {name: one for name, one in rubrics_there.items() if name in scorer}
     work = Work(known, replace(tools, judge=None) if scorer.light else tools, judge_reasoning)
     asks = any(one.critic.kind == "judge" for rubric in known.values() for one in rubric.criteria)
@@ -153,30 +161,62 @@ def _score(
             progress.say(f"going on after {done} of {len(asked)} answers")
         with progress.task("scoring", len(asked), "answers") as task:
             task.advance(done)
-            rest = asked[done:]
             if judge is None:
-                judged = _judged(rest, work, scorer, workers)
+                judged = _judged(asked, done, work, scorer, workers)
             else:
-                judged = judge_overlapping(scorer, rest, judge_reasoning, turns, judge.close)
+                parts, there = _left(asked, done, turns.size, scorer.relative)
+                judged = _without(judge_overlapping(scorer, parts, judge_reasoning, turns, judge.close), there)
             for written in judged:
                 unfinished.append(written)
                 for line in written:
                     count.add(line)
                 task.advance(len(written), account_line(judge.ledger.account()) if judge else "")
-        unfinished.finish()
+        unfinished.finish(write, _places(asked) if scorer.relative else None)
     return count.tally(out, unreadable, judge.ledger.account() if judge else None)
 
 
-def _judged(asked: Sequence[Asked], work: Work, scorer: Scorer, workers: int | None) -> Iterator[list[Written]]:
-    """The rows as they are written, a batch at a time, in order."""
+def _judged(
+    asked: Sequence[Asked], done: int, work: Work, scorer: Scorer, workers: int | None
+) -> Iterator[list[Written]]:
+    """The rows as they are written, without the first `done`."""
     if workers is None:
-        workers = (os.cpu_count() or 1) if len(asked) >= MANY else 1
-    if workers > 1 and scorer.light:
-        parts = [asked[start : start + SHARED_BATCH] for start in range(0, len(asked), SHARED_BATCH)]
-        yield from judge_shared(work, parts, min(workers, len(parts)))
-    else:
-        for start in range(0, len(asked), BATCH):
-            yield judge_rows(scorer, asked[start : start + BATCH], work.judge_reasoning)
+        workers = (os.cpu_count() or 1) if len(asked) - done >= MANY else 1
+    shared = workers > 1 and scorer.light
+    parts, there = _left(asked, done, SHARED_BATCH if shared else BATCH, scorer.relative)
+    if shared:
+        return judge_shared(work, parts, min(workers, len(parts)))
+    return _without((judge_rows(scorer, part, work.judge_reasoning) for part in parts), there)
+
+
+def _left(asked: Sequence[Asked], done: int, size: int, relative: bool) -> tuple[list[Sequence[Asked]], int]:
+    """What is left when `done` rows are written, in parts, and of how many of the first part the rows are there.
+
+    In order, or prompt by prompt where a critic judges the answers to a prompt against each other (`relative`): an
+    answer whose row is there still belongs to its group.
+    """
+    if not relative:
+        return [asked[start : start + size] for start in range(done, len(asked), size)], 0
+    parts = batches(_prompts(asked), size, whole=True)
+    while parts and len(parts[0]) <= done:
+        done -= len(parts.pop(0))
+    return [[asked[at] for at in part] for part in parts], done
+
+
+def _without(judged: Iterable[list[Written]], first: int) -> Iterator[list[Written]]:
+    """All rows but the first."""
+    for written in judged:
+        yield written[first:]
+        first = 0
+
+
+def _prompts(asked: Sequence[Asked]) -> list[object]:
+    return [row.prompt.messages for row, _ in asked]
+
+
+def _places(asked: Sequence[Asked]) -> list[int]:
+    """Of each answer, the number of its row where they are written prompt by prompt."""
+    [written] = batches(_prompts(asked), len(asked), whole=True)
+    return sorted(range(len(written)), key=written.__getitem__)
 
 
 def _book(paths: Sequence[str | Path]) -> dict[str, Rubric]:

@@ -6,12 +6,11 @@ Its first line says what is being made; each further line is a finished row. `OU
 import errno
 import fcntl
 import os
-import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import BinaryIO, Self
 
 from pydantic import JsonValue
 
@@ -141,14 +140,35 @@ class Unfinished:
         self._journal.flush()
         self._count += len(rows)
 
-    def finish(self) -> None:
-        """All rows are there: `out` appears, the partial file goes."""
+    def finish(
+        self,
+        write: Callable[[Iterator[bytes], BinaryIO], None] = lambda lines, file: file.writelines(lines),
+        order: Sequence[int] | None = None,
+    ) -> None:
+        """All rows are there: `out` appears, the partial file goes.
+
+        `write`: makes the file of the rows' lines. `order`: the numbers of the rows as `out` is to have them; None: as
+        they were appended.
+        """
         self._journal.close()
         with os_errors("write", self.out):
-            with self.path.open("rb") as rows, atomic_file(self.out) as file:
-                rows.readline()
-                shutil.copyfileobj(rows, file, 1 << 20)
+            with atomic_file(self.out) as file:
+                write(self._lines(order), file)
             self.path.unlink()
+
+    def _lines(self, order: Sequence[int] | None) -> Iterator[bytes]:
+        with self.path.open("rb") as rows:
+            start = len(rows.readline())
+            if order is None:
+                yield from rows
+                return
+            starts = []
+            for line in rows:
+                starts.append(start)
+                start += len(line)
+            for number in order:
+                rows.seek(starts[number])
+                yield rows.readline()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -9,6 +9,14 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
+from rubric_anchors.cli.judging import (
+    DryRunOption,
+    JudgeOption,
+    JudgeWithOption,
+    MaxCostOption,
+    judge_given,
+    show_estimate,
+)
 from rubric_anchors.cli.show import Bars, Lines, console, tell, tell_left_out
 from rubric_anchors.core.errors import InputError, Refused, SetupError
 
@@ -79,26 +87,38 @@ def calibrate(
     allow_code: Annotated[
         bool, typer.Option("--allow-code", help="Let the rubric run the functions it names.")
     ] = False,
+    judge: JudgeOption = "",
+    judge_with: JudgeWithOption = None,
+    max_cost: MaxCostOption = None,
+    dry_run: DryRunOption = False,
     seed: Annotated[int, typer.Option(help="Of the resamples.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
 ) -> None:
     """How far a rubric's critics agree with people, criterion by criterion."""
-    from rubric_anchors.app.calibrate import How, calibrate_pairs, calibrate_scores
+    from rubric_anchors.app.calibrate import How, calibrate_pairs, calibrate_scores, estimate_pairs, estimate_scores
 
     if bool(labels) == bool(pairs):
         raise InputError("give one: --labels CRITERION=COLUMN for scores, --pairs FIRST,SECOND for preferences")
     strange = "--scale" if pairs and scale else "--preference" if labels and preference else ""
     if strange:
         raise InputError(f"{strange} does not go with {'--pairs' if pairs else '--labels'}; leave it out")
+    config = judge_given(judge, judge_with, max_cost, dry_run=dry_run)
+    how = How(group, again, judge_reasoning, allow_code, seed)
+    if config is not None and dry_run:
+        show_estimate(
+            estimate_pairs(data, rubric, pairs, preference or (), how, config)
+            if pairs
+            else estimate_scores(data, rubric, labels or (), scale or (), how, config)
+        )
+        return
     for path in (json_file, figure, shrunk):
         if path is not None and path.exists() and not force:
             raise SetupError(f"{path} is there already; give another name, or --force to replace it")
-    how = How(group, again, judge_reasoning, allow_code, seed)
     bars = Bars() if console.is_terminal else Lines()
     made = (
-        calibrate_pairs(data, rubric, pairs, preference or (), how, progress=bars)
+        calibrate_pairs(data, rubric, pairs, preference or (), how, judge=config, progress=bars)
         if pairs
-        else calibrate_scores(data, rubric, labels or (), scale or (), how, progress=bars)
+        else calibrate_scores(data, rubric, labels or (), scale or (), how, judge=config, progress=bars)
     )
     tell_left_out(made.rejected)
     _show(made)
@@ -144,6 +164,8 @@ def _table(
 
 def _notes(made: "Calibrated") -> Iterator[str]:
     """What the tables leave open: what is missing and why, what was judged twice, what is not labelled."""
+    from rubric_anchors.reward.judging import account_line
+
     found = made.calibration
     for target in found.targets:
         reasons: dict[str, list[str]] = {}
@@ -164,6 +186,8 @@ def _notes(made: "Calibrated") -> Iterator[str]:
     twice = [target.again for target in found.targets if target.again]
     if twice and not any(each.changed for each in twice):
         yield f"judged again in the opposite order: {twice[0].n} of {twice[0].n} the same"
+    if made.account:
+        yield f"judge: {account_line(made.account)}"
     if made.unlabelled:
         yield f"without labels: {', '.join(made.unlabelled)}"
     if found.left_out:

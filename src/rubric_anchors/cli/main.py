@@ -18,6 +18,14 @@ from rubric_anchors.cli.calibrate import calibrate
 from rubric_anchors.cli.checks import checks
 from rubric_anchors.cli.critic import critic
 from rubric_anchors.cli.failures import INTERRUPTED, INTERRUPTED_LINE, debugging, explain, stop_signals
+from rubric_anchors.cli.judging import (
+    DryRunOption,
+    JudgeOption,
+    JudgeWithOption,
+    MaxCostOption,
+    judge_given,
+    show_estimate,
+)
 from rubric_anchors.cli.show import (
     Bars,
     Lines,
@@ -88,7 +96,7 @@ def score(
         str,
         typer.Argument(metavar="DATA", help="Answers: JSONL, CSV, Parquet or a datasets folder.", show_default=False),
     ],
-    out: Annotated[Path, typer.Option("--out", help="JSONL file to write, a row an answer.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", help="Table to write: .jsonl, .parquet or .csv.", show_default=False)],
     rubric: Annotated[
         list[Path] | None,
         typer.Option("--rubric", help="A rubric for every answer, beside those its row carries; may be given again."),
@@ -99,19 +107,10 @@ def score(
     allow_code: Annotated[
         bool, typer.Option("--allow-code", help="Let the rubrics given here run the functions that they name.")
     ] = False,
-    judge: Annotated[
-        str, typer.Option("--judge", metavar="URL#MODEL", help="The language model that decides judge criteria.")
-    ] = "",
-    judge_with: Annotated[
-        list[str] | None,
-        typer.Option("--judge-with", metavar="KEY=VALUE", help="How it is asked: key_env, concurrency, price_in..."),
-    ] = None,
-    max_cost: Annotated[
-        float | None, typer.Option("--max-cost", min=0, help="The most that the judge may cost.", show_default=False)
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what the judge would be asked and cost; ask and write nothing.")
-    ] = False,
+    judge: JudgeOption = "",
+    judge_with: JudgeWithOption = None,
+    max_cost: MaxCostOption = None,
+    dry_run: DryRunOption = False,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -124,17 +123,11 @@ def score(
     force: Annotated[bool, typer.Option("--force", help="Start anew, and replace OUT where it is there.")] = False,
 ) -> None:
     """Score answers with rubrics: each verdict, its evidence, and what each step gave to the reward."""
-    from rubric_anchors.app.judges import judge_of
     from rubric_anchors.app.score import estimate_file, score_file
 
-    config = judge_of(judge, judge_with or (), max_cost) if judge else None
-    if config is None and (judge_with or max_cost is not None or dry_run):
-        raise typer.BadParameter("--judge-with, --max-cost and --dry-run go with --judge URL#MODEL")
+    config = judge_given(judge, judge_with, max_cost, dry_run=dry_run)
     if config is not None and dry_run:
-        estimate = estimate_file(data, rubric or (), config, judge_reasoning=judge_reasoning, allow_code=allow_code)
-        console.print(f"calls: {estimate.calls}", markup=False)
-        console.print(f"tokens in: about {estimate.prompt_tokens:,}", markup=False)
-        console.print(f"cost: about {estimate.cost:.4g}, with an empty cache", markup=False)
+        show_estimate(estimate_file(data, rubric or (), config, judge_reasoning=judge_reasoning, allow_code=allow_code))
         return
     tally = score_file(
         data,

@@ -73,6 +73,9 @@ class Tools:
     """Further judges by name, for criteria that several models decide together."""
     allow_code: bool = False
     """Whether a rubric may name functions of its user's to be run."""
+    again: int = 0
+    """How often the same answers were judged before, to see whether verdicts stay the same: above 0 models are asked
+    anew (`models.anew`), and whatever has an order gets another one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from rubric_anchors.core.words import near
 from rubric_anchors.critic.answer import Answer
 from rubric_anchors.critic.base import Tools
 from rubric_anchors.critic.hostile import Flag, flags
-from rubric_anchors.critic.judge_asking import CRITIC, SEEDS, Ask, Reading, decide, unjudged
+from rubric_anchors.critic.judge_asking import CRITIC, Ask, Reading, decide, unjudged
 from rubric_anchors.critic.judge_expected import expected, tier_places
 from rubric_anchors.critic.judge_ladder import comparison, placed, read_comparison, rungs
 from rubric_anchors.critic.judge_merge import merged
@@ -27,7 +27,8 @@ from rubric_anchors.critic.judge_prompt import ALTERNATIVES, judge_request
 from rubric_anchors.critic.kinds import critic_registry
 from rubric_anchors.critic.passages import Passage, passages
 from rubric_anchors.critic.verdict_reply import read_reply, supported, verdict_start
-from rubric_anchors.models.chat import ChatModel, Reply
+from rubric_anchors.models.anew import Anew
+from rubric_anchors.models.chat import SEEDS, ChatModel, Reply
 from rubric_anchors.rubric.model import Criterion
 from rubric_anchors.rubric.outcome import Cause, Evidence, Unjudged, Verdict
 
@@ -38,7 +39,7 @@ Stretches = Mapping[int, tuple[Passage, ...]]
 class JudgeCritic:
     """Decides criteria by asking chat models; all answers are asked about together.
 
-    `model`: one judge, or several by name, which decide together.
+    `model`: one judge, or several by name, which decide together. `again`: as in `Tools`.
     """
 
     name = CRITIC
@@ -48,9 +49,12 @@ class JudgeCritic:
         criteria: Sequence[Criterion],
         model: ChatModel | Mapping[str, ChatModel],
         options: JudgeOptions | None = None,
+        again: int = 0,
     ) -> None:
         self._criteria = tuple(criteria)
-        self._models = dict(model) if isinstance(model, Mapping) else {"judge": model}
+        models = dict(model) if isinstance(model, Mapping) else {"judge": model}
+        self._models = {name: Anew(one, again) for name, one in models.items()} if again else models
+        self._again = again
         self.options = options or JudgeOptions()
 
     @property
@@ -145,7 +149,12 @@ class JudgeCritic:
     @cached_property
     def _shuffled(self) -> tuple[Criterion, ...]:
         order = sorted(self._criteria, key=lambda one: one.key)
-        Random(derive_seed("order", *(one.content_id for one in order))).shuffle(order)
+        random = Random(derive_seed("order", *(one.content_id for one in order)))
+        random.shuffle(order)
+        for _ in range(self._again if len(order) > 1 else 0):
+            before = [*order]
+            while order == before:
+                random.shuffle(order)
         return tuple(order)
 
     def _read(self, ask: Ask, reply: Reply) -> Reading:
@@ -237,7 +246,7 @@ def make_judge_critic(criteria: Sequence[Criterion], tools: Tools) -> JudgeCriti
     options: dict[JudgeOptions, list[Criterion]] = {}
     for criterion in criteria:
         options.setdefault(judge_options(criterion), []).append(criterion)
-    parts = [JudgeCritic(part, _models(part, chosen, tools), chosen) for chosen, part in options.items()]
+    parts = [JudgeCritic(part, _models(part, chosen, tools), chosen, tools.again) for chosen, part in options.items()]
     return parts[0] if len(parts) == 1 else JudgeCritics(parts)
 
 

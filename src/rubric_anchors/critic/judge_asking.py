@@ -8,7 +8,7 @@ from rubric_anchors.core.errors import SetupError
 from rubric_anchors.core.ids import derive_seed
 from rubric_anchors.critic.judge_prompt import repair_request
 from rubric_anchors.critic.passages import Passage
-from rubric_anchors.models.chat import ChatModel, Follow, NoReply, Reply, Request, Said
+from rubric_anchors.models.chat import SEEDS, ChatModel, Follow, NoReply, Reply, Request, Said
 from rubric_anchors.rubric.model import Criterion
 from rubric_anchors.rubric.outcome import Cause, CauseKind, Unjudged, Verdict
 
@@ -17,8 +17,6 @@ ATTEMPTS: Final = 3
 """The first try, one repair, one fresh try with another seed."""
 ANSWERS_FAULT: Final = frozenset({"context_length"})
 """Failures of a call that are the answer's own."""
-SEEDS: Final = 1 << 31
-"""Endpoints take seeds of 31 bits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,9 @@ from typing import Final, Protocol
 
 from rubric_anchors.core.ids import content_id
 
+SEEDS: Final = 1 << 31
+"""Endpoints take seeds of 31 bits."""
+
 
 @dataclass(frozen=True, slots=True)
 class ChatTurn:

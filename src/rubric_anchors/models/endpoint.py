@@ -56,6 +56,7 @@ class Endpoint:
         self._fingerprint = config.fingerprint
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pid = 0
+        self._closed = False
         self._guard = threading.Lock()
         try:
             import aiohttp  # noqa: F401  # only to see that it is there
@@ -77,15 +78,16 @@ class Endpoint:
         endpoint's own thread, for one reply at a time.
 
         Raises SetupError where no request can succeed: the key is refused, the model is not there, the endpoint is
-        dead, the cache cannot be written. Replies that came before it are in the cache.
+        dead or closed, the cache cannot be written. Replies that came before it are in the cache.
         """
         if not requests:
             return []
         return self._run(self._ask_all(list(requests), follow))
 
     def close(self) -> None:
-        """Closes the connections and ends the thread. A second call does nothing."""
+        """Closes the connections and ends the thread; nothing can be asked any more. A second call does nothing."""
         with self._guard:
+            self._closed = True
             loop, self._loop = self._loop, None
         if loop is not None and self._pid == os.getpid():
             asyncio.run_coroutine_threadsafe(self._end(), loop).result()
@@ -99,8 +101,13 @@ class Endpoint:
         self.close()
 
     def _run(self, work: Coroutine[Any, Any, Made]) -> Made:
-        with self._guard:  # what is begun before `close` is ended by it, and nothing is begun in a loop that has ended
-            future = asyncio.run_coroutine_threadsafe(work, self._started())
+        with self._guard:  # what is begun before `close` is ended by it, and nothing is begun after it
+            try:
+                loop = self._started()
+            except SetupError:
+                work.close()
+                raise
+            future = asyncio.run_coroutine_threadsafe(work, loop)
         try:
             return future.result()
         except BaseException:
@@ -110,6 +117,8 @@ class Endpoint:
 
     def _started(self) -> asyncio.AbstractEventLoop:
         """The running loop; a forked child, whose parent's thread it does not have, makes its own."""
+        if self._closed:
+            raise SetupError("nothing can be asked of an endpoint that was closed")
         if self._loop is None or self._pid != os.getpid():
             self._loop, self._pid = asyncio.new_event_loop(), os.getpid()
             self._thread = threading.Thread(target=_serve, args=(self._loop,), name="endpoint", daemon=True)
@@ -175,8 +184,9 @@ class Endpoint:
             try:
                 said = await asyncio.shield(asking)
             except asyncio.CancelledError:
-                if not asking.cancelled():
-                    raise  # this one is to end; the sibling's end would leave the asking to us
+                task = asyncio.current_task()
+                if not asking.cancelled() or (task is not None and task.cancelling()):
+                    raise  # this one is to end; the sibling's end alone would leave the asking to us
             else:
                 if isinstance(said, Reply):
                     self.ledger.from_cache()

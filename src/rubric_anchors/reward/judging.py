@@ -3,7 +3,8 @@ asked."""
 
 import atexit
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Self
@@ -20,6 +21,10 @@ from rubric_anchors.models.replies import ReplyStore
 from rubric_anchors.models.wire import estimated_tokens
 
 REPLIES: Final = "replies.sqlite"
+BATCH: Final = 128
+"""Answers judged together, and lost to a kill at most where one process judges."""
+WAVES: Final = 8
+"""A judge gets so many batches of its concurrency at once: the last calls of a batch leave it half idle."""
 TOKENS_A_VERDICT: Final = 60
 """What a verdict on one criterion takes, with its evidence; for estimates."""
 
@@ -107,6 +112,22 @@ def with_judge(tools: Tools, judge: Judge | Estimate | None) -> Tools:
     if judge is None:
         return tools
     return replace(tools, judge=judge.model if isinstance(judge, Judge) else lambda: judge)
+
+
+@contextmanager
+def asking(config: JudgeConfig | None, tools: Tools) -> Iterator[tuple[Tools, Judge | None]]:
+    """`tools` with the judge of that config, and the judge, open for the length of the block; as they are without
+    one."""
+    if config is None:
+        yield tools, None
+        return
+    with Judge(config) as judge:
+        yield with_judge(tools, judge), judge
+
+
+def batch_size(config: JudgeConfig | None) -> int:
+    """How many answers are best judged together."""
+    return BATCH if config is None else max(BATCH, WAVES * config.concurrency)
 
 
 def account_line(account: Account) -> str:

@@ -93,6 +93,11 @@ class Scorer:
         """Whether all critics are light (`Check.light`), so that answers may be shared out among processes."""
         return all(getattr(critic, "light", False) for ready in self._ready.values() for critic in ready.critics)
 
+    @property
+    def relative(self) -> bool:
+        """Whether a critic judges the answers to one prompt against each other, so that they must come together."""
+        return any(getattr(critic, "relative", False) for ready in self._ready.values() for critic in ready.critics)
+
     def use_plan(self, name: str, plan: Plan) -> None:
         """Aggregate `name` by `plan`, the same rubric's with other weights, from now on. Else raises InputError."""
         ready = self._ready[name]
