@@ -282,10 +282,12 @@ def test_a_comparison_that_fails_leaves_the_criterion_unjudged() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mode": "group"}, r"'mode': no mode 'group' in this version; there are: tier, expected, compare"),
+        ({"mode": "duel"}, r"'mode': no mode 'duel' in this version; there are: tier, expected, compare, group"),
         ({"mode": "expectd"}, r"did you mean 'expected'"),
         ({"mode": "compare", "samples": 2}, r"mode compare takes no 'samples'"),
         ({"mode": "compare", "long": "chunks"}, r"mode compare takes no chunks"),
+        ({"mode": "group", "samples": 2}, r"mode group takes no 'samples'"),
+        ({"mode": "group", "long": "chunks"}, r"mode group takes no chunks"),
         ({"wordings": ["plain", "plain"]}, r"wordings: one stands twice"),
         ({"models": ["small"]}, r"criterion 'a': no judge is called 'small'; there are: none"),
         ({"flags": {"fake_turns": "veto"}}, r"no flag 'fake_turns'; did you mean 'fake_turn'"),

@@ -19,6 +19,7 @@ from rubric_anchors.critic.base import Tools
 from rubric_anchors.critic.hostile import Flag, flags
 from rubric_anchors.critic.judge_asking import CRITIC, Ask, Reading, decide, unjudged
 from rubric_anchors.critic.judge_expected import expected, tier_places
+from rubric_anchors.critic.judge_group import alone, groups, ranked, read_places
 from rubric_anchors.critic.judge_ladder import comparison, placed, read_comparison, rungs
 from rubric_anchors.critic.judge_merge import merged
 from rubric_anchors.critic.judge_options import JudgeOptions as JudgeOptions
@@ -66,6 +67,11 @@ class JudgeCritic:
         """Whether it need not be asked about answers that are worth nothing anyhow."""
         return not self.options.always
 
+    @property
+    def relative(self) -> bool:
+        """Whether a verdict depends on the other answers to the prompt, so that they must come together."""
+        return self.options.mode == "group"
+
     def judge(self, answers: Sequence[Answer]) -> list[tuple[Verdict, ...]]:
         """For each answer a verdict for each criterion. Raises SetupError where a model cannot be asked at all."""
         marks = [flags(answer, self._criteria) for answer in answers]
@@ -80,7 +86,8 @@ class JudgeCritic:
             if cause is not None:
                 stretches.pop(at, None)
                 found[at] = unjudged(cause, self._criteria)
-        decided = (self._compared if self.options.mode == "compare" else self._asked)(answers, stretches)
+        ways = {"compare": self._compared, "group": self._grouped}
+        decided = ways.get(self.options.mode, self._asked)(answers, stretches)
         for at, verdicts in decided.items():
             marked = tuple(item for flag, item in marks[at].items() if self.options.act(flag) == "mark")
             found[at] = tuple(_with(verdict, marked) for verdict in verdicts)
@@ -196,6 +203,31 @@ class JudgeCritic:
             said.setdefault((ask.answer, ask.criteria[0].key), []).append(verdict)
         return {at: tuple(placed(one, said[at, one.key]) for one in self._criteria) for at in stretches}
 
+    def _grouped(self, answers: Sequence[Answer], stretches: Stretches) -> dict[int, tuple[Verdict, ...]]:
+        """By places among the answers to the same prompt, in two orders."""
+        size = self.options.per_call or len(self._criteria)
+        parts = [self._shuffled[start : start + size] for start in range(0, len(self._shuffled), size)]
+        found = groups(answers, stretches, self.options.longest, self._again)
+        shown = [order for group in found if len(group.answers) > 1 for order in (group, group.backwards)]
+        asks = [order.asks(answers[order.answers[0]], part, at) for at, order in enumerate(shown) for part in parts]
+
+        def read(ask: Ask, reply: Reply) -> Reading:
+            return read_places(ask, reply, shown[ask.answer])
+
+        [model] = self._models.values()
+        rows: list[list[Verdict]] = [[] for _ in shown]
+        for ask, verdicts in zip(asks, decide(model, asks, read), strict=True):
+            rows[ask.answer] += verdicts
+        pairs = iter(zip(rows[::2], rows[1::2], strict=True))
+        decided: dict[int, tuple[Verdict, ...]] = {}
+        for group in found:
+            many = len(group.answers) > 1
+            table = ranked(self._shuffled, *next(pairs)) if many else [alone(self._shuffled)]
+            for at, row in zip(group.answers, table, strict=True):
+                by_key = {one.key: verdict for one, verdict in zip(self._shuffled, row, strict=True)}
+                decided[at] = tuple(by_key[key] for key in self.keys)
+        return decided
+
 
 def _moved(verdict: Verdict, passage: Passage) -> Verdict:
     """The verdict on a passage with its evidence's places in the whole answer."""
@@ -232,6 +264,11 @@ class JudgeCritics:
     def spares(self) -> bool:
         """Whether no part wants to be asked anyhow."""
         return all(part.spares for part in self._parts)
+
+    @property
+    def relative(self) -> bool:
+        """Whether a part judges answers against each other."""
+        return any(part.relative for part in self._parts)
 
     def judge(self, answers: Sequence[Answer]) -> list[tuple[Verdict, ...]]:
         """As each part does."""

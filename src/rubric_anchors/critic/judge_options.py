@@ -13,7 +13,7 @@ from rubric_anchors.critic.passages import Long
 from rubric_anchors.rubric.model import Criterion
 
 Act = Literal["mark", "veto", "off"]
-Mode = Literal["tier", "expected", "compare"]
+Mode = Literal["tier", "expected", "compare", "group"]
 Wording = Literal["plain", "strict"]
 MODES: Final = get_args(Mode)
 ACTS: Final = get_args(Act)
@@ -27,7 +27,8 @@ class JudgeOptions(Frozen):
     mode: Mode = "tier"
     """`tier`: the judge names one. `expected`: the mean of the tiers' values by the probabilities of the digit that
     names the tier; needs an endpoint that gives log-probabilities. `compare`: the answer is compared with every anchor,
-    in both orders, and placed on the ladder that they make."""
+    in both orders, and placed on the ladder that they make. `group`: the answers to one prompt are judged against each
+    other."""
     samples: Annotated[int, Field(ge=1, le=64)] = 1
     """How often each answer is judged, with other seeds (at a temperature above 0 they differ) and the criteria in
     another order."""
@@ -81,12 +82,13 @@ class JudgeOptions(Frozen):
         for name, given in (("models", self.models), ("wordings", self.wordings)):
             if len(set(given)) < len(given):
                 raise ValueError(f"{name}: one stands twice; more votes of one judge are `samples`")
-        if self.mode == "compare":
-            for name in ("samples", "models", "wordings", "per_call", "support"):
+        if self.mode in ("compare", "group"):
+            fixed = ["samples", "models", "wordings", "support", *(["per_call"] if self.mode == "compare" else [])]
+            for name in fixed:
                 if getattr(self, name) != type(self).model_fields[name].default:
-                    raise ValueError(f"mode compare takes no {name!r}")
+                    raise ValueError(f"mode {self.mode} takes no {name!r}")
             if self.long == "chunks":
-                raise ValueError("mode compare takes no chunks: an answer is compared whole; `long: head_tail`")
+                raise ValueError(f"mode {self.mode} takes no chunks: an answer is compared whole; `long: head_tail`")
         return self
 
     def act(self, flag: Flag) -> Act:

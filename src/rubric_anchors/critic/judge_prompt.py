@@ -120,10 +120,11 @@ def template(name: str) -> string.Template:
 def _asked(criteria: tuple[Criterion, ...]) -> tuple[str, str, str]:
     """The criteria as they are stated, the shape of a reply and its schema: the same for every answer."""
     shape = json.dumps({criterion.key: {"evidence": "...", "tier": 0} for criterion in criteria})
-    return "\n\n".join(map(_stated, criteria)), shape, reply_schema(criteria)
+    return "\n\n".join(map(stated, criteria)), shape, reply_schema(criteria)
 
 
-def _stated(criterion: Criterion) -> str:
+def stated(criterion: Criterion) -> str:
+    """The criterion as a judge reads it, with its tiers and their anchors."""
     lines = [f"{criterion.key}: {shown(criterion.ask)}"]
     for index, tier in enumerate(criterion.tiers):
         lines.append(f"  tier {index}: {shown(tier.means)}")
