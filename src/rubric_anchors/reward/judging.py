@@ -1,5 +1,5 @@
-"""A judge at an endpoint, made ready for critics: the client, its cache of replies, its ledger; and what it would be
-asked."""
+"""A judge at an endpoint or in this process, made ready for critics: the client, its cache of replies, its ledger; and
+what it would be asked."""
 
 import atexit
 import json
@@ -9,17 +9,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Self
 
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
 from rubric_anchors.critic.base import Tools
 from rubric_anchors.models.chat import ChatModel, Follow, NoReply, Request, Said
-from rubric_anchors.models.embedded import cache_folder
+from rubric_anchors.models.embedded import EMBEDDED, cache_folder, embedded_policy
 from rubric_anchors.models.endpoint import Endpoint
 from rubric_anchors.models.endpoint_config import EndpointConfig
 from rubric_anchors.models.ledger import Account, Ledger
+from rubric_anchors.models.local_chat import LocalChat
 from rubric_anchors.models.replies import ReplyStore
 from rubric_anchors.models.wire import estimated_tokens
 
+LOCAL: Final = "local"
+"""In place of a URL: in this process."""
 REPLIES: Final = "replies.sqlite"
 BATCH: Final = 128
 """Answers judged together, and lost to a kill at most where one process judges."""
@@ -30,12 +33,34 @@ TOKENS_A_VERDICT: Final = 60
 
 
 class JudgeConfig(EndpointConfig):
-    """A language model as judge, at an OpenAI-compatible endpoint."""
+    """A language model as judge, at an OpenAI-compatible endpoint; or with `local` for the URL one in this process, its
+    model a folder or a hub id."""
 
     max_cost: float | None = Field(default=None, ge=0.0, allow_inf_nan=False)
     """The most that may be spent, in the currency of the prices; a call that could pass it is not made."""
     cache: str | None = None
     """SQLite file of replies, shared by all processes that name it; in the user's cache folder unless given."""
+
+    @field_validator("url")
+    @classmethod
+    def _a_base(cls, url: str) -> str:
+        return url if url == LOCAL else super()._a_base(url)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.url == LOCAL:
+            of_endpoints = (
+                "key_env",
+                "extra",
+                "structured",
+                "requests_per_minute",
+                "tokens_per_minute",
+                "batch_deadline",
+            )
+            for name in of_endpoints:
+                if getattr(self, name) != type(self).model_fields[name].get_default(call_default_factory=True):
+                    raise ValueError(f"a judge in this process takes no {name}: that is for endpoints")
+        return self
 
 
 class Judge:
@@ -44,16 +69,20 @@ class Judge:
     def __init__(self, config: JudgeConfig) -> None:
         self.config = config
         self.ledger = Ledger(config, config.max_cost)
-        self._endpoint: Endpoint | None = None
+        self._endpoint: Endpoint | LocalChat | None = None
         self._store: ReplyStore | None = None
 
     def model(self) -> ChatModel:
-        """The client. Raises SetupError where the key or the cache cannot be had."""
+        """The client. Raises SetupError where the key, the cache or the model in this process cannot be had."""
         if self._endpoint is None:
             self.config.key()  # before anything is opened that would have to be closed again
             file = Path(self.config.cache) if self.config.cache else cache_folder() / REPLIES
             self._store = ReplyStore(file)
-            self._endpoint = Endpoint(self.config, store=self._store, ledger=self.ledger)
+            if self.config.url == LOCAL:
+                folder = embedded_policy() if self.config.model == EMBEDDED else self.config.model
+                self._endpoint = LocalChat.load(folder, self.config, store=self._store, ledger=self.ledger)
+            else:
+                self._endpoint = Endpoint(self.config, store=self._store, ledger=self.ledger)
             atexit.register(self.close)
         return self._endpoint
 
