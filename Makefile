@@ -36,7 +36,7 @@ help:
 	@echo 'make lint             ruff, mypy and import-linter alone;  make format  lets ruff rewrite'
 	@echo 'make bench-aggregate  time the aggregation of a million scorecards'
 	@echo 'make bench-checks     time ten checks over 100,000 answers'
-	@echo 'make bench-judge      judge 2,000 answers through a simulated endpoint of 500 ms a call'
+	@echo 'make bench-judge      judge 2,000 answers through a simulated endpoint of 500 ms a call, beside other packages'
 	@echo 'make bench-verify     verifiable answers on DATA, a folder with gsm8k, math_sets and code_sets (five minutes)'
 	@echo 'make bench-selection  train on the band and on all prompts, three seeds each (half an hour)'
 	@echo 'make setup            only what the others need;  make clean  removes it again'
@@ -80,7 +80,7 @@ bench-checks: setup
 	@PYTHONPATH=. $(BIN)/python benchmarks/checks.py --peers .venv-peers/bin/python
 
 bench-judge: setup
-	@PYTHONPATH=. $(BIN)/python benchmarks/judge.py
+	@PYTHONPATH=. $(BIN)/python benchmarks/judge.py --peers
 
 bench-verify: setup
 	@$(BIN)/python benchmarks/verify.py $(DATA)

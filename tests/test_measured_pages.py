@@ -138,3 +138,31 @@ def test_the_page_says_what_a_core_sustains_and_how_many_tokens_an_answer_takes(
     assert "takes {:.0f} prompt tokens here, {:.0f} in autorubric and {:.0f} in rubric".format(*tokens) in JUDGE
     assert f"{JUDGED['answers_a_second_without_latency']} answers a second" in JUDGE
     assert f"{JUDGED['prompt_tokens_of_one_call_a_criterion']:.0%} of the prompt tokens" in JUDGE
+
+
+CHECKED = json.loads((ROOT / "benchmarks" / "results" / "checks.json").read_text(encoding="utf-8"))
+CHECKS_COST = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", CHECKED["milliseconds_each"])
+def test_a_row_on_a_check_s_time_has_the_measured_figures(name: str) -> None:
+    others = ", ".join(f"{peer} {time:.4f}" for peer, time in CHECKED["peers_milliseconds"].get(name, {}).items())
+    assert f"| `{name}` | {CHECKED['milliseconds_each'][name]:.3f} | {others} |" in CHECKS_COST
+
+
+def test_the_page_says_how_long_ten_checks_and_the_slowest_one_take() -> None:
+    assert f"{CHECKED['one_process_seconds']:.1f} seconds in\none process" in CHECKS_COST
+    assert f"{CHECKED['all_cores_slowest_seconds']:.1f} in {CHECKED['cores']} processes" in CHECKS_COST
+    worst = CHECKED["hostile"]
+    assert f"the slowest took {worst['most_seconds']:.1f} s\nfor a text (`{worst['longest'][0][1]}`)" in CHECKS_COST
+
+
+VERIFIED = json.loads((ROOT / "benchmarks" / "results" / "verify.json").read_text(encoding="utf-8"))
+SETS = {"gsm8k": "GSM8K", "math500": "MATH-500", "mbpp": "MBPP"}
+
+
+@pytest.mark.parametrize(("name", "kind"), [(name, kind) for name in SETS for kind in VERIFIED[name]])
+def test_a_row_on_verified_answers_has_the_measured_figures(name: str, kind: str) -> None:
+    found = VERIFIED[name][kind]
+    row = f"| {SETS[name]}: {kind} | {found['answers']} | {found['full_marks']} | {found['none']} |"
+    assert row in (ROOT / "docs" / "verifiable.md").read_text(encoding="utf-8")

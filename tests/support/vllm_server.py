@@ -1,6 +1,7 @@
 """`python -m tests.support.vllm_server PYTHON COMMAND...`: COMMAND with ANCHORS_TEST_SERVER set to a vLLM server on
 loopback that has the embedded model; PYTHON is of the environment that holds vLLM. Ends with COMMAND's exit status."""
 
+import http.client
 import os
 import signal
 import socket
@@ -8,8 +9,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import Final
 
@@ -26,12 +25,15 @@ def free_port() -> int:
         return port
 
 
-def serves(url: str) -> bool:
+def serves(port: int) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LOOKS)
     try:
-        with urllib.request.urlopen(f"{url}/models", timeout=LOOKS):
-            return True
-    except (urllib.error.URLError, OSError):
+        connection.request("GET", "/v1/models")
+        return connection.getresponse().status == 200
+    except OSError:
         return False
+    finally:
+        connection.close()
 
 
 def main(python: str, command: list[str]) -> int:
@@ -44,7 +46,7 @@ def main(python: str, command: list[str]) -> int:
         server = subprocess.Popen(serve, stdout=log, stderr=subprocess.STDOUT, env=settings, start_new_session=True)
         try:
             waited, pause = 0.0, threading.Event()
-            while not serves(url):
+            while not serves(port):
                 if server.poll() is not None or waited >= STARTS_WITHIN:
                     log.seek(0)
                     sys.stderr.write(log.read().decode("utf-8", "replace")[-4000:])
