@@ -52,6 +52,13 @@ def measured(made: Calibrated) -> dict[str, Any]:
     }
 
 
+def keep(name: str, found: dict[str, Any]) -> None:
+    result = json.loads(RESULT.read_text("utf-8")) if RESULT.exists() else {}
+    result[name] = found
+    RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(found), flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
@@ -80,7 +87,7 @@ def main() -> None:
         ):
             path = table(name, pairs, args.rows)
             found[name] = measured(calibrate_pairs(path, judged_by, "a,b", preferences, how, judge=judge))
-            print(name, json.dumps(found[name]), flush=True)
+            keep(args.name, {"mode": args.mode, **found})
         for name, (rows, _), labels, count in (
             ("hanna", hanna(data), ["good=overall"], args.rows),
             ("llm_rubric", llm_rubric(data), ["good=Q0"], args.rows),
@@ -88,10 +95,7 @@ def main() -> None:
         ):
             path = table(name, rows, count)
             found[name] = measured(calibrate_scores(path, judged_by, labels, how=how, judge=judge))
-            print(name, json.dumps(found[name]), flush=True)
-    result = json.loads(RESULT.read_text("utf-8")) if RESULT.exists() else {}
-    result[args.name] = {"mode": args.mode, **found}
-    RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+            keep(args.name, {"mode": args.mode, **found})
 
 
 if __name__ == "__main__":
