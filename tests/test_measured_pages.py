@@ -114,6 +114,26 @@ def test_the_page_says_how_people_and_the_whole_rubric_do_on_pandalm() -> None:
     assert f"in {people:.3f} of pairs, and the whole rubric in {rubric:.3f}" in AGREEMENT
 
 
+SMALL_JUDGES = json.loads((ROOT / "benchmarks" / "results" / "calibrate_judge.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("judge", "name"), [(judge, name) for judge, found in SMALL_JUDGES.items() for name in found if name != "mode"]
+)
+def test_a_row_on_small_judges_has_the_measured_figures(judge: str, name: str) -> None:
+    found = SMALL_JUDGES[judge][name]
+    figures = " | ".join(cell(found["figures"].get(figure, "")) for figure in ("kappa", "spearman", "order"))
+    people = cell(found["people"]["order"]) if found["people"] else "-"
+    assert f"| {judge} | {name} | {found['used']} of {found['rows']} | {figures} | {people} |" in AGREEMENT
+
+
+def test_the_page_says_that_no_small_judge_is_told_from_a_coin() -> None:
+    sets = [one for found in SMALL_JUDGES.values() for name, one in found.items() if name != "mode"]
+    orders = [one["figures"]["order"] for one in sets]
+    assert all(len(order) == 1 or order[1] <= 0.5 <= order[2] for order in orders)
+    assert "**None of them can be told from a coin.**" in AGREEMENT
+
+
 JUDGED = json.loads((ROOT / "benchmarks" / "results" / "judge.json").read_text(encoding="utf-8"))
 JUDGE = (ROOT / "docs" / "judge.md").read_text(encoding="utf-8")
 TIMED = {
